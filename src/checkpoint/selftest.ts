@@ -1,0 +1,57 @@
+// selftest.json: a few prompts with the token ids and probabilities of the reference implementation, and SHA-256 of
+// the files they were made with. Parsed here, recomputed in judge/prepare.ts at every load.
+import * as z from "zod";
+import { JudgeError } from "../errors.js";
+
+const probability = z.number().min(0).max(1);
+
+const Selftest = z.strictObject({
+  format_version: z.literal(1),
+  /** what computed the probabilities */
+  reference: z.string().min(1),
+  /** largest admitted difference of a probability */
+  tolerance: z.number().positive().max(0.05),
+  /** SHA-256 (hex) by path relative to the checkpoint folder; `encoder/NAME` stands for the encoder's files */
+  files: z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/)),
+  prompts: z
+    .array(
+      z.strictObject({
+        prompt: z.string().min(1),
+        input_ids: z.array(z.int().nonnegative()).min(1),
+        probabilities: z.record(z.string(), probability),
+      }),
+    )
+    .min(1),
+});
+
+export interface Selftest {
+  readonly tolerance: number;
+  readonly files: Readonly<Record<string, string>>;
+  readonly prompts: readonly {
+    readonly prompt: string;
+    readonly inputIds: readonly number[];
+    readonly probabilities: Readonly<Record<string, number>>;
+  }[];
+}
+
+/** @throws JudgeError `checkpoint` naming the field that is wrong */
+export function parseSelftest(content: unknown): Selftest {
+  const result = Selftest.safeParse(content);
+  if (!result.success) {
+    const issue = result.error.issues[0]!;
+    throw new JudgeError(
+      "checkpoint",
+      `selftest.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
+    );
+  }
+  const { tolerance, files, prompts } = result.data;
+  return {
+    tolerance,
+    files,
+    prompts: prompts.map(({ prompt, input_ids, probabilities }) => ({
+      prompt,
+      inputIds: input_ids,
+      probabilities,
+    })),
+  };
+}

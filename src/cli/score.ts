@@ -1,0 +1,127 @@
+// `score`: judges one prompt, or the prompts of a JSON-lines file, without a server.
+import { readFile } from "node:fs/promises";
+import { SingleBar } from "cli-progress";
+import * as z from "zod";
+import { composeJudges } from "../compose.js";
+import type { Config } from "../config.js";
+import { JudgeError } from "../errors.js";
+import { renderContent } from "../http/content.js";
+import { toResult } from "../http/score-route.js";
+import type { Judge } from "../judge/judge.js";
+import { scoreBatches } from "../judge/score.js";
+import { createLog } from "../observe/log.js";
+import { readableText } from "../prompt/judged-text.js";
+import type { CruxSentences } from "../verdict/crux.js";
+import type { Terminal } from "./terminal.js";
+
+export interface ScoreOptions {
+  /** the prompt itself; absent: standard input */
+  readonly prompt?: string | undefined;
+  /** JSON lines, each an object with a string `prompt` */
+  readonly file?: string | undefined;
+  /** id or alias; absent: default_judge, else the first */
+  readonly judge?: string | undefined;
+}
+
+/** Scoring on the command line waits as long as it takes. */
+const noDeadlineMs = 3_600_000;
+
+/** @throws JudgeError `usage`, `config`, `checkpoint`, `encoder` */
+export async function score(config: Config, options: ScoreOptions, terminal: Terminal): Promise<void> {
+  const { file, prompt } = options;
+  if (file !== undefined && prompt !== undefined)
+    throw new JudgeError("usage", "found both a prompt and --file; give one of them");
+  if (file === undefined && prompt === undefined && terminal.inputIsTerminal) {
+    throw new JudgeError(
+      "usage",
+      'nothing to score; give a prompt: prefill-judge score "PROMPT", or --file prompts.jsonl',
+    );
+  }
+  const rows = file === undefined ? null : await readRows(file);
+  const judges = await composeJudges(onlyJudge(config, options.judge), terminal.packageRoot, createLog(null));
+  try {
+    await judges.start();
+    const judge = judges.registry.judges[0]!;
+    if (rows !== null) await scoreRows(judge, rows, terminal);
+    else terminal.print(await scoreOne(judge, prompt ?? (await terminal.readInput()), judges.sentences));
+  } finally {
+    await judges.close();
+  }
+}
+
+/** The configuration with one judge and its encoder, so that nothing else is loaded. */
+function onlyJudge(config: Config, name: string | undefined): Config {
+  const wanted = name ?? config.defaultJudge ?? config.judges[0]!.id;
+  const judge = config.judges.find(({ id, aliases }) => id === wanted || aliases.includes(wanted));
+  if (judge === undefined) {
+    const known = config.judges.map(({ id }) => id).join(", ");
+    throw new JudgeError("usage", `--judge: no judge is named "${wanted}"; wanted one of ${known}`);
+  }
+  return {
+    ...config,
+    defaultJudge: null,
+    runtime: { ...config.runtime, deadlineMs: noDeadlineMs },
+    judges: [judge],
+    encoders: config.encoders.filter(({ id }) => id === judge.encoder),
+  };
+}
+
+async function scoreOne(judge: Judge, prompt: string, sentences: CruxSentences): Promise<string> {
+  const [judgement] = await judge.judge([readableText(prompt)]);
+  return renderContent(sentences, judge, judgement!);
+}
+
+type Row = { readonly prompt: string } & Readonly<Record<string, unknown>>;
+
+async function readRows(file: string): Promise<Row[]> {
+  let content: string;
+  try {
+    content = await readFile(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new JudgeError("usage", `${file} cannot be read (${code}); give --file a file of JSON lines`, {
+      cause: error,
+    });
+  }
+  const RowSchema = z.looseObject({ prompt: z.string() });
+  return content.split(/\r?\n/).flatMap((line, index) => {
+    if (line.trim() === "") return [];
+    const row = RowSchema.safeParse(parseLine(line));
+    if (row.success) return [row.data];
+    throw new JudgeError("usage", `${file} line ${index + 1}: wanted a JSON object with a string "prompt"`);
+  });
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One JSON line per row: its fields but for the prompt, then the result. */
+async function scoreRows(judge: Judge, rows: readonly Row[], terminal: Terminal): Promise<void> {
+  const bar = terminal.errorIsTerminal
+    ? new SingleBar({
+        stream: process.stderr,
+        format: "scoring [{bar}] {value}/{total} prompts, {eta} s left",
+      })
+    : null;
+  bar?.start(rows.length, 0);
+  try {
+    let next = 0;
+    for await (const batch of scoreBatches(
+      judge,
+      rows.map((row) => readableText(row.prompt)),
+    )) {
+      for (const judgement of batch) {
+        const { prompt: _, ...fields } = rows[next++]!;
+        terminal.print(JSON.stringify({ ...fields, ...toResult(judgement) }));
+      }
+      bar?.update(next);
+    }
+  } finally {
+    bar?.stop();
+  }
+}

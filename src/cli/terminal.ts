@@ -1,0 +1,32 @@
+// What the commands see of the process: streams, signals, the package's folder.
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+
+export interface Terminal {
+  /** folder of package.json */
+  readonly packageRoot: URL;
+  readonly errorIsTerminal: boolean;
+  readonly inputIsTerminal: boolean;
+  /** writes to standard output, with a line feed at the end */
+  print(text: string): void;
+  /** all of standard input */
+  readInput(): Promise<string>;
+  /** the name of the next SIGTERM or SIGINT */
+  nextSignal(): Promise<string>;
+}
+
+export function createTerminal(packageRoot: URL): Terminal {
+  return {
+    packageRoot,
+    errorIsTerminal: process.stderr.isTTY === true,
+    inputIsTerminal: process.stdin.isTTY === true,
+    print: (line) => {
+      process.stdout.write(`${line}\n`);
+    },
+    readInput: () => text(process.stdin),
+    async nextSignal() {
+      const [signal] = await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+      return signal as string;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+// Puts the parts together: the only file that names concrete adapters.
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { performance } from "node:perf_hooks";
+import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
+import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
+import type { Encoder } from "./encoder/encoder.js";
+import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";
+import { JudgeError } from "./errors.js";
+import { createApp } from "./http/app.js";
+import { createJudge, type Judge } from "./judge/judge.js";
+import { createRegistry, type Registry } from "./judge/registry.js";
+import type { Log } from "./observe/log.js";
+import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
+
+export interface Judges {
+  readonly registry: Registry;
+  readonly encoders: readonly Encoder[];
+  readonly sentences: CruxSentences;
+  /**
+   * Starts the encoders and passes every judge's selftest.
+   *
+   * @throws JudgeError with the first fault, one line
+   */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const clock = () => performance.now();
+
+/**
+ * Loads the checkpoints and builds judges on encoders that have not been started.
+ *
+ * @param packageRoot folder of package.json, with prompts/
+ * @throws JudgeError `checkpoint` or `config`
+ */
+export async function composeJudges(config: Config, packageRoot: URL, log: Log): Promise<Judges> {
+  const sentences = parseCruxSentences(
+    JSON.parse(await readFile(new URL("prompts/crux.json", packageRoot), "utf8")),
+  );
+  const checkpoints = await Promise.all(config.judges.map((judge) => loadCheckpoint(judge.checkpoint)));
+  const encoders = new Map(
+    config.encoders.map((encoder) => [encoder.id, createEncoder(encoder, config, log)]),
+  );
+  const judges = config.judges.map((judge, index) =>
+    composeJudge(judge, checkpoints[index]!, encoders.get(judge.encoder)!, config, log),
+  );
+  const [first, ...rest] = judges;
+  if (first === undefined) throw new JudgeError("config", "no judge is configured");
+  return {
+    registry: createRegistry([first, ...rest], config.defaultJudge),
+    encoders: [...encoders.values()],
+    sentences,
+    async start() {
+      const started = clock();
+      await Promise.all([...encoders.values()].map((encoder) => encoder.start()));
+      await Promise.all(judges.map((judge) => judge.prepare()));
+      const readyMs = clock() - started;
+      for (const judge of judges) {
+        const selftestPrompts = judge.checkpoint.selftest?.prompts.length ?? 0;
+        log.judgeReady({
+          judge: judge.id,
+          checkpoint: judge.checkpoint.hash,
+          encoder: judge.encoder.id,
+          selftestPrompts,
+          readyMs,
+        });
+      }
+    },
+    async close() {
+      await Promise.all([...encoders.values()].map((encoder) => encoder.close()));
+    },
+  };
+}
+
+/** The HTTP application on composed judges. */
+export function composeApp(judges: Judges, config: Config, log: Log) {
+  return createApp({
+    registry: judges.registry,
+    sentences: judges.sentences,
+    onFailure: config.runtime.onFailure,
+    log,
+    clock,
+    now: () => Date.now(),
+    startedSeconds: Math.floor(Date.now() / 1000),
+    newId: randomUUID,
+  });
+}
+
+function createEncoder({ id, path }: EncoderConfig, { runtime }: Config, log: Log): Encoder {
+  let launchedMs = clock();
+  return createOnnxEncoder({
+    id,
+    folder: path,
+    threads: runtime.threads,
+    events: {
+      up({ device, threads }, restarts) {
+        log.encoderUp({ encoder: id, device, threads, loadMs: clock() - launchedMs, restarts });
+      },
+      down({ code, signal, retryMs }) {
+        launchedMs = clock() + retryMs;
+        log.encoderDown({ encoder: id, exitCode: code, signal, retryMs });
+      },
+    },
+  });
+}
+
+function composeJudge(
+  config: JudgeConfig,
+  checkpoint: Checkpoint,
+  encoder: Encoder,
+  { runtime }: Config,
+  log: Log,
+): Judge {
+  return createJudge({
+    id: config.id,
+    aliases: config.aliases,
+    checkpoint,
+    encoder,
+    output: chooseOutput(config, checkpoint),
+    primaryRule: config.primaryRule,
+    maxTokens: config.maxTokens,
+    truncation: config.truncation,
+    deadlineMs: runtime.deadlineMs,
+    clock,
+    onFault({ code, cause }) {
+      log.fault({ judge: config.id, code, fault: cause instanceof Error ? cause.name : null });
+    },
+  });
+}
+
+function chooseOutput({ id, output }: JudgeConfig, { head, folder }: Checkpoint): string {
+  const names = head.outputNames;
+  if (output === null && names.length === 1) return names[0]!;
+  if (output !== null && names.includes(output)) return output;
+  const found = output === null ? "is missing" : `"${output}" is not an output of checkpoint ${folder}`;
+  throw new JudgeError(
+    "config",
+    `judges.${id}.output ${found}; wanted one of ${names.map((name) => `"${name}"`).join(", ")}`,
+  );
+}

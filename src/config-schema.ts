@@ -1,0 +1,61 @@
+// The schema of the configuration file, in its own words (snake_case). One strict schema for file, env and flags.
+import * as z from "zod";
+import { primaryRules } from "./verdict/capability.js";
+
+const name = z.string().trim().min(1).max(200);
+
+const ServerTable = z.strictObject({
+  host: z.string().trim().min(1).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+});
+
+const RuntimeTable = z.strictObject({
+  threads: z.int().min(1).max(1024).optional(),
+  deadline_ms: z.int().min(1).max(3_600_000).optional(),
+  on_failure: z.enum(["abstain", "error"]).optional(),
+});
+
+const EncoderTable = z.strictObject({
+  type: z.literal("onnx").optional(),
+  path: z.string().min(1).optional(),
+});
+
+const JudgeTable = z.strictObject({
+  checkpoint: z.string().min(1).optional(),
+  encoder: name.optional(),
+  output: z.string().min(1).optional(),
+  aliases: z.array(name).optional(),
+  primary_rule: z.enum(primaryRules).optional(),
+  max_tokens: z.int().min(1).optional(),
+  truncation: z.enum(["middle", "right"]).optional(),
+});
+
+/** Every key is optional here; what a table must name in the end is checked where tables are merged (config.ts). */
+export const ConfigFile = z.strictObject({
+  default_judge: name.optional(),
+  server: ServerTable.optional(),
+  runtime: RuntimeTable.optional(),
+  encoders: z.record(name, EncoderTable).optional(),
+  judges: z.record(name, JudgeTable).optional(),
+});
+export type ConfigFile = z.infer<typeof ConfigFile>;
+export type EncoderTable = z.infer<typeof EncoderTable>;
+export type JudgeTable = z.infer<typeof JudgeTable>;
+
+/** Settings that env variables and flags can give, with their place in the file. */
+export const settings = [
+  { env: "PREFILL_JUDGE_HOST", flag: "--host", path: ["server", "host"], kind: "text" },
+  { env: "PREFILL_JUDGE_PORT", flag: "--port", path: ["server", "port"], kind: "number" },
+  { env: "PREFILL_JUDGE_DEFAULT_JUDGE", flag: "--default-judge", path: ["default_judge"], kind: "text" },
+  { env: "PREFILL_JUDGE_THREADS", flag: "--threads", path: ["runtime", "threads"], kind: "number" },
+  {
+    env: "PREFILL_JUDGE_DEADLINE_MS",
+    flag: "--deadline-ms",
+    path: ["runtime", "deadline_ms"],
+    kind: "number",
+  },
+  { env: "PREFILL_JUDGE_ON_FAILURE", flag: "--on-failure", path: ["runtime", "on_failure"], kind: "text" },
+] as const;
+
+/** The variable that names the configuration file; it has no place in the file itself. */
+export const configFileVariable = "PREFILL_JUDGE_CONFIG";

@@ -1,0 +1,88 @@
+// The encoder port: text in, pooled hidden states out. Adapters live in folders beside this file and pass
+// test/contract/encoder-contract.ts. Knows nothing of HTTP, heads or verdicts.
+import type { JudgeError } from "../errors.js";
+import type { PooledVectors } from "../features/pooled.js";
+import type { PoolingMode } from "../features/pooling.js";
+
+/** `middle` keeps head and tail of the user's text; `right` keeps the first tokens, as the reference trainers do. */
+export type Truncation = "middle" | "right";
+
+/** What the encoder reads of a text. A head is right only for the view it was trained on. */
+export interface View {
+  /** `chat`: rendered as the only user message of the encoder's chat template; `none`: the text as it is */
+  readonly template: "chat" | "none";
+  /** at most this many tokens, the template's and the special ones included */
+  readonly maxTokens: number;
+  readonly truncation: Truncation;
+}
+
+export interface EncodeOptions {
+  readonly view: View;
+  /** hidden-state indices: 0 = embeddings, k = output of block k */
+  readonly layers: readonly number[];
+  readonly pooling: readonly PoolingMode[];
+  /** aborts waiting; what already runs is finished and thrown away */
+  readonly signal?: AbortSignal;
+}
+
+/** What an encoder found out about one text. */
+export interface Encoding {
+  /** one vector [hiddenSize] for each layer and pooling mode asked for */
+  readonly pooled: PooledVectors;
+  /** tokens that were run, template and special tokens included */
+  readonly tokenCount: number;
+  readonly truncated: boolean;
+}
+
+export interface EncodeResult {
+  /** one entry per text, in order: an encoding, or the error of that text alone */
+  readonly encodings: readonly (Encoding | JudgeError)[];
+  /** milliseconds spent on the whole call, waiting excluded */
+  readonly milliseconds: { readonly tokenize: number; readonly prefill: number };
+}
+
+/** What is known of an encoder once it has loaded. */
+export interface EncoderFacts {
+  readonly hiddenSize: number;
+  /** the hidden-state indices it can give */
+  readonly layers: readonly number[];
+  /** tokens the model itself can take */
+  readonly maxTokens: number;
+  readonly hasChatTemplate: boolean;
+  /** tokens a view needs beside the user's text, by template */
+  readonly frameTokens: { readonly none: number; readonly chat: number };
+  /** where it runs, e.g. `cpu` */
+  readonly device: string;
+  readonly threads: number;
+  /** SHA-256 of each file that decides the result, by name */
+  readonly files: Readonly<Record<string, string>>;
+  /** SHA-256 over `files`, first 16 hex digits */
+  readonly hash: string;
+}
+
+export interface Encoder {
+  readonly id: string;
+  /** true while texts can be encoded */
+  readonly up: boolean;
+  /** known after `start` */
+  readonly facts: EncoderFacts;
+  /**
+   * Loads the model.
+   *
+   * @throws JudgeError `encoder` with file, finding and remedy
+   */
+  start(): Promise<void>;
+  /**
+   * @throws JudgeError `encoder_down` when the encoder is not up, or died twice under this call;
+   *   `signal.reason` when aborted
+   */
+  encode(texts: readonly string[], options: EncodeOptions): Promise<EncodeResult>;
+  /** The token ids that `encode` would run, or the error of that text; fails as `encode` does. */
+  tokenize(texts: readonly string[], view: View): Promise<readonly (Tokens | JudgeError)[]>;
+  close(): Promise<void>;
+}
+
+export interface Tokens {
+  readonly ids: readonly number[];
+  readonly truncated: boolean;
+}

@@ -1,0 +1,109 @@
+// The ONNX adapter of the encoder port: the half that lives in the server. Tokenizer and session run in a process
+// of their own, since onnxruntime's run() blocks its thread and re-created sessions leak.
+import { fork } from "node:child_process";
+import { createHash } from "node:crypto";
+import { JudgeError } from "../../errors.js";
+import type { Encoder, EncoderFacts, View } from "../encoder.js";
+import { cutCharacters } from "../truncate.js";
+import { hashEncoderFolder } from "./folder.js";
+import { type Answer, fromWire, type Work } from "./protocol.js";
+import { createSupervisor, type SupervisorEvents } from "./supervisor.js";
+
+export interface OnnxEncoderParts {
+  readonly id: string;
+  /** folder with model.onnx and tokenizer files */
+  readonly folder: string;
+  readonly threads: number;
+  readonly events: SupervisorEvents;
+  readonly backOffMs?: readonly number[];
+  /** which side a batch is padded on; `right` is exact for every causal export */
+  readonly paddingSide?: "left" | "right";
+}
+
+export interface OnnxEncoder extends Encoder {
+  /** process id of the encoder process, while there is one */
+  readonly pid: number | undefined;
+}
+
+export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
+  const supervisor = createSupervisor({
+    spawn: () =>
+      fork(new URL("./process.js", import.meta.url), {
+        serialization: "advanced",
+        stdio: ["ignore", "ignore", "ignore", "ipc"],
+        execArgv: [],
+      }),
+    load: {
+      kind: "load",
+      folder: parts.folder,
+      threads: parts.threads,
+      paddingSide: parts.paddingSide ?? "right",
+    },
+    events: parts.events,
+    ...(parts.backOffMs && { backOffMs: parts.backOffMs }),
+  });
+  let facts: EncoderFacts | undefined;
+
+  const call = async <K extends Answer["kind"]>(work: Work, kind: K, signal?: AbortSignal) => {
+    const answer = await supervisor.call(work, signal);
+    if (answer.kind === "refused") throw new JudgeError(answer.error.code, answer.error.message);
+    if (answer.kind !== kind)
+      throw new JudgeError("internal", "the encoder process gave another kind of answer");
+    return answer as Extract<Answer, { kind: K }>;
+  };
+
+  return {
+    id: parts.id,
+    get up() {
+      return supervisor.up;
+    },
+    get pid() {
+      return supervisor.pid;
+    },
+    get facts() {
+      if (facts === undefined)
+        throw new JudgeError("encoder_down", `encoder ${parts.id} has not been started`);
+      return facts;
+    },
+    async start() {
+      const [loaded, files] = await Promise.all([supervisor.start(), hashEncoderFolder(parts.folder)]).catch(
+        (error) => {
+          throw error instanceof JudgeError
+            ? new JudgeError(error.code, `encoder ${parts.id}: ${error.message}`, { cause: error })
+            : error;
+        },
+      );
+      facts = { ...loaded, files, hash: hashOf(files) };
+    },
+    async encode(texts, { view, layers, pooling, signal }) {
+      const shortened = shorten(texts, view);
+      const work: Work = { kind: "encode", texts: shortened.texts, view, wanted: { layers, pooling } };
+      const { encodings, milliseconds } = await call(work, "encoded", signal);
+      return { encodings: encodings.map(fromWire).map(shortened.flag), milliseconds };
+    },
+    async tokenize(texts, view) {
+      const shortened = shorten(texts, view);
+      const { tokens } = await call({ kind: "tokenize", texts: shortened.texts, view }, "tokenized");
+      return tokens.map(fromWire).map(shortened.flag);
+    },
+    close: () => supervisor.close(),
+  };
+}
+
+/** Cuts huge texts before they travel, and marks their results as truncated. */
+function shorten(texts: readonly string[], view: View) {
+  const cuts = texts.map((text) => cutCharacters(text, view));
+  return {
+    texts: cuts.map((cut) => cut.text),
+    flag: <T extends { readonly truncated: boolean }>(
+      result: T | JudgeError,
+      index: number,
+    ): T | JudgeError =>
+      result instanceof JudgeError || !cuts[index]!.cut ? result : { ...result, truncated: true },
+  };
+}
+
+function hashOf(files: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(files).map(([name, hash]) => `${hash}  ${name}\n`);
+  return createHash("sha256").update(lines.join("")).digest("hex").slice(0, 16);
+}

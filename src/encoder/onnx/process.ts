@@ -1,0 +1,81 @@
+// The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It prints
+// nothing; what a user typed leaves it only as vectors.
+import { performance } from "node:perf_hooks";
+import { asJudgeError } from "../../errors.js";
+import { encodeBatch, tokenizeAll } from "./batch.js";
+import { readEncoderFolder } from "./folder.js";
+import { type Answer, type Command, type LoadCommand, type Report, toWire, type Work } from "./protocol.js";
+import { loadSession, type Padding } from "./session.js";
+import { createTokenizer } from "./tokenizer.js";
+
+type Loaded = Awaited<ReturnType<typeof load>>;
+
+let loaded: Loaded | undefined;
+let queue = Promise.resolve();
+
+async function load(command: LoadCommand) {
+  const folder = await readEncoderFolder(command.folder);
+  const tokenizer = createTokenizer(folder.tokenizer);
+  const session = await loadSession(folder.modelFile, command.threads);
+  const padding: Padding = { side: command.paddingSide, padId: folder.padId };
+  return { folder, tokenizer, session, padding, clock: () => performance.now() };
+}
+
+function factsOf({ folder, tokenizer, session }: Loaded, threads: number): Report {
+  const hasChatTemplate = folder.tokenizer.chatTemplate !== null;
+  return {
+    kind: "loaded",
+    facts: {
+      hiddenSize: session.hiddenSize,
+      layers: session.layers,
+      maxTokens: folder.maxTokens,
+      hasChatTemplate,
+      device: "cpu",
+      threads,
+      frameTokens: {
+        none: tokenizer.frameSize("none"),
+        chat: hasChatTemplate ? tokenizer.frameSize("chat") : 0,
+      },
+    },
+  };
+}
+
+async function answer(work: Work): Promise<Answer> {
+  if (loaded === undefined) throw new Error("work before load");
+  if (work.kind === "tokenize") {
+    return { kind: "tokenized", tokens: tokenizeAll(loaded.tokenizer, work.texts, work.view).map(toWire) };
+  }
+  const { encodings, milliseconds } = await encodeBatch(loaded, work.texts, work.view, work.wanted);
+  return { kind: "encoded", encodings: encodings.map(toWire), milliseconds };
+}
+
+async function handle(command: Command): Promise<Report> {
+  if (command.kind === "load") {
+    try {
+      loaded = await load(command);
+      return factsOf(loaded, command.threads);
+    } catch (error) {
+      return { kind: "failed", error: toWire(asJudgeError(error)) };
+    }
+  }
+  try {
+    return { kind: "answer", id: command.id, answer: await answer(command.work) };
+  } catch (error) {
+    return {
+      kind: "answer",
+      id: command.id,
+      answer: { kind: "refused", error: toWire(asJudgeError(error)) },
+    };
+  }
+}
+
+process.on("message", (command: Command) => {
+  queue = queue.then(async () => {
+    const report = await handle(command);
+    if (process.connected) process.send!(report);
+  });
+});
+process.on("disconnect", () => process.exit(0));
+// The terminal's Ctrl-C reaches the whole process group; the parent decides when this process ends.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => {});

@@ -1,0 +1,193 @@
+// Keeps one encoder process alive: starts it, restarts it with back-off, sends what was in flight again once, and
+// lets callers stop waiting. Knows nothing of texts or models.
+import type { ChildProcess } from "node:child_process";
+import { asJudgeError, JudgeError } from "../../errors.js";
+import type { Answer, Command, LoadCommand, LoadedFacts, Report, Work } from "./protocol.js";
+
+export interface SupervisorEvents {
+  up(facts: LoadedFacts, restarts: number): void;
+  down(how: { code: number | null; signal: string | null; retryMs: number }): void;
+}
+
+export interface SupervisorParts {
+  /** starts a process with an IPC channel (structured clone) */
+  readonly spawn: () => ChildProcess;
+  readonly load: LoadCommand;
+  readonly events: SupervisorEvents;
+  /** waits before the first, second, … restart in a row; the last repeats */
+  readonly backOffMs?: readonly number[];
+}
+
+export interface Supervisor {
+  readonly up: boolean;
+  /** process id of the running encoder process */
+  readonly pid: number | undefined;
+  start(): Promise<LoadedFacts>;
+  call(work: Work, signal?: AbortSignal): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+interface Job {
+  readonly id: number;
+  readonly work: Work;
+  attempts: number;
+  settled: boolean;
+  settle(outcome: Answer | JudgeError): void;
+}
+
+const defaultBackOffMs = [50, 250, 1000, 3000, 10_000];
+
+export function createSupervisor(parts: SupervisorParts): Supervisor {
+  const backOffMs = parts.backOffMs ?? defaultBackOffMs;
+  let child: ChildProcess | null = null;
+  let state: "new" | "loading" | "up" | "down" | "closed" = "new";
+  let waiting: Job[] = [];
+  let running: Job | null = null;
+  let nextId = 1;
+  let failuresInARow = 0;
+  let restarts = 0;
+  let restartTimer: NodeJS.Timeout | undefined;
+  let firstLoad: { resolve(facts: LoadedFacts): void; reject(error: JudgeError): void } | null = null;
+
+  const encoderDown = () =>
+    new JudgeError("encoder_down", "the encoder is not running; it is being restarted");
+
+  function launch(): void {
+    state = "loading";
+    const launched = parts.spawn();
+    child = launched;
+    launched.on("message", (report: Report) => {
+      if (child === launched) receive(report);
+    });
+    launched.on("error", () => launched.kill("SIGKILL"));
+    launched.once("exit", (code, signal) => {
+      if (child === launched) lost(code, signal);
+    });
+    send(parts.load);
+  }
+
+  function send(command: Command): void {
+    // a failed send means that the process is gone; its exit event tells what to do
+    child?.send(command, () => {});
+  }
+
+  function receive(report: Report): void {
+    if (report.kind === "loaded") {
+      state = "up";
+      parts.events.up(report.facts, restarts);
+      firstLoad?.resolve(report.facts);
+      firstLoad = null;
+      next();
+    } else if (report.kind === "failed") {
+      const error = new JudgeError(report.error.code, report.error.message);
+      firstLoad?.reject(error);
+      firstLoad = null;
+      child?.kill("SIGKILL");
+    } else if (running?.id === report.id) {
+      const job = running;
+      running = null;
+      failuresInARow = 0;
+      job.settle(report.answer);
+      next();
+    }
+  }
+
+  function lost(code: number | null, signal: string | null): void {
+    child = null;
+    if (state === "closed") return;
+    const diedLoading = state === "loading";
+    state = "down";
+    if (firstLoad !== null) {
+      const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+      firstLoad.reject(
+        new JudgeError("encoder", `the encoder process ended ${how} while it loaded model.onnx`),
+      );
+      firstLoad = null;
+      return;
+    }
+    requeue();
+    if (diedLoading) rejectAll(encoderDown());
+    const retryMs = backOffMs[Math.min(failuresInARow, backOffMs.length - 1)]!;
+    failuresInARow++;
+    restarts++;
+    parts.events.down({ code, signal, retryMs });
+    restartTimer = setTimeout(launch, retryMs);
+  }
+
+  /** What ran when the process died goes back to the head of the queue, once. */
+  function requeue(): void {
+    const job = running;
+    running = null;
+    if (job === null || job.settled) return;
+    if (job.attempts < 2) waiting.unshift(job);
+    else job.settle(encoderDown());
+  }
+
+  function rejectAll(error: JudgeError): void {
+    const jobs = waiting;
+    waiting = [];
+    for (const job of jobs) job.settle(error);
+  }
+
+  function next(): void {
+    if (state !== "up" || running !== null) return;
+    const job = waiting.shift();
+    if (job === undefined) return;
+    running = job;
+    job.attempts++;
+    send({ kind: "work", id: job.id, work: job.work });
+  }
+
+  return {
+    get up() {
+      return state === "up";
+    },
+    get pid() {
+      return child?.pid;
+    },
+    start() {
+      return new Promise((resolve, reject) => {
+        firstLoad = { resolve, reject };
+        launch();
+      });
+    },
+    call(work, signal) {
+      return new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(asJudgeError(signal.reason));
+        if (state !== "up") return reject(encoderDown());
+        const abort = () => {
+          waiting = waiting.filter((entry) => entry !== job);
+          job.settle(asJudgeError(signal?.reason));
+        };
+        const job: Job = {
+          id: nextId++,
+          work,
+          attempts: 0,
+          settled: false,
+          settle(outcome) {
+            if (job.settled) return;
+            job.settled = true;
+            signal?.removeEventListener("abort", abort);
+            if (outcome instanceof JudgeError) reject(outcome);
+            else resolve(outcome);
+          },
+        };
+        signal?.addEventListener("abort", abort, { once: true });
+        waiting.push(job);
+        next();
+      });
+    },
+    async close() {
+      state = "closed";
+      clearTimeout(restartTimer);
+      if (running !== null) running.settle(encoderDown());
+      rejectAll(encoderDown());
+      const closing = child;
+      if (closing === null || closing.exitCode !== null || closing.signalCode !== null) return;
+      await new Promise<void>((resolve) => {
+        closing.once("exit", () => resolve());
+        closing.kill("SIGKILL");
+      });
+    },
+  };
+}

@@ -1,0 +1,53 @@
+// The project's one error class and its closed table of codes. What a code becomes on the wire is decided
+// in http/errors.ts, how the process ends in main.ts.
+
+/** Every way a request or a start can fail. */
+export type ErrorCode =
+  // requests
+  | "invalid_json"
+  | "invalid_request"
+  | "model_not_found"
+  | "not_found"
+  | "method_not_allowed"
+  | "body_too_large"
+  // conditions under which a well-formed request cannot be judged (AbstainReason in verdict/abstention.ts)
+  | "deadline"
+  | "encoder_down"
+  | "encoder_error"
+  // the client went away; nobody reads the answer
+  | "client_gone"
+  // starting and the command line
+  | "config"
+  | "checkpoint"
+  | "encoder"
+  | "listen"
+  | "usage"
+  // a bug of this program
+  | "internal";
+
+/**
+ * An error whose message may be shown to whoever caused it: it says what was found, what was wanted and what to
+ * do, and holds nothing that a user typed.
+ */
+export class JudgeError extends Error {
+  override readonly name = "JudgeError";
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    options?: { cause?: unknown; param?: string },
+  ) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.param = options?.param ?? null;
+  }
+
+  /** Where in the request the fault lies, as a path such as `messages[0].content`; null when it has no place. */
+  readonly param: string | null;
+}
+
+/** `error` itself if it is ours, otherwise a JudgeError `internal` that keeps it as its cause. */
+export function asJudgeError(error: unknown): JudgeError {
+  return error instanceof JudgeError
+    ? error
+    : new JudgeError("internal", "internal error of the judge; see its log", { cause: error });
+}

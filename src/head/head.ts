@@ -1,0 +1,47 @@
+// The whole head: pooled hidden states → one probability per output. The only definition of the model.
+import type { PooledVectors } from "../features/pooled.js";
+import { memberLogits } from "./mlp.js";
+import { transformBlock } from "./transform.js";
+import type { HeadWeights } from "./weights.js";
+
+/** The logistic function, without overflow for large |logit|. */
+export function sigmoid(logit: number): number {
+  if (logit >= 0) return 1 / (1 + Math.exp(-logit));
+  const exponential = Math.exp(logit);
+  return exponential / (1 + exponential);
+}
+
+/**
+ * Feature blocks → ensemble members → sigmoid → mean over the members.
+ *
+ * @param pooled the pooled vectors of at least the layers and modes that `requiredFeatures` names
+ * @returns [outputs], each in [0, 1], in the order of `weights.outputNames`
+ */
+export function probabilities(weights: HeadWeights, pooled: PooledVectors): Float64Array {
+  const features = concatenate(weights.blocks.map((block) => transformBlock(block, pooled)));
+  const mean = new Float64Array(weights.outputNames.length);
+  for (const member of weights.members) {
+    const logits = memberLogits(member, features);
+    for (let output = 0; output < mean.length; output++) mean[output]! += sigmoid(logits[output]!);
+  }
+  for (let output = 0; output < mean.length; output++) mean[output]! /= weights.members.length;
+  return mean;
+}
+
+/** The layers and pooling modes an encoder must deliver for this head, each once and sorted. */
+export function requiredFeatures(weights: HeadWeights): { layers: number[]; pooling: ("mean" | "last")[] } {
+  const layers = new Set(weights.blocks.flatMap((block) => block.layers));
+  const pooling = new Set(weights.blocks.map((block) => block.pooling));
+  return { layers: [...layers].sort((a, b) => a - b), pooling: [...pooling].sort() };
+}
+
+function concatenate(parts: readonly Float64Array[]): Float64Array {
+  if (parts.length === 1) return parts[0]!;
+  const whole = new Float64Array(parts.reduce((size, part) => size + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}

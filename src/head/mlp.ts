@@ -1,0 +1,25 @@
+// The forward pass of one ensemble member. Training and serving share it.
+import type { Linear, Member } from "./weights.js";
+
+/** W·x + b with the sum in float64, optionally through ReLU; input [inputSize] → [outputSize]. */
+export function linear(layer: Linear, input: ArrayLike<number>, relu: boolean): Float64Array {
+  const { inputSize, outputSize, weight, bias } = layer;
+  const output = new Float64Array(outputSize);
+  for (let row = 0; row < outputSize; row++) {
+    const offset = row * inputSize;
+    let sum = bias[row]!;
+    for (let column = 0; column < inputSize; column++) sum += weight[offset + column]! * input[column]!;
+    output[row] = relu && sum < 0 ? 0 : sum;
+  }
+  return output;
+}
+
+/** Features [inputSize] → one logit per output. */
+export function memberLogits(member: Member, features: Float64Array): Float64Array {
+  const last = member.layers.length - 1;
+  let activation = features;
+  member.layers.forEach((layer, index) => {
+    activation = linear(layer, activation, index < last);
+  });
+  return activation;
+}

@@ -1,0 +1,59 @@
+// What every answer about a judgement carries beside the verdict: headers and the object `prefill_judge`.
+import type { Judge, Judgement } from "../judge/judge.js";
+
+export interface Judged {
+  readonly judge: Judge;
+  readonly judgement: Judgement;
+  /** parts of the judged message that are not text */
+  readonly ignoredParts: number;
+  /** since the request arrived */
+  readonly totalMs: number;
+}
+
+/** Headers that name who answered. */
+export function judgeHeaders(judge: Judge): Record<string, string> {
+  return {
+    "x-prefill-judge-model": encodeURI(judge.id),
+    "x-prefill-judge-checkpoint": judge.checkpoint.hash,
+  };
+}
+
+/** Headers that name who answered, and what. */
+export function answerHeaders({ judge, judgement }: Judged): Record<string, string> {
+  return {
+    ...judgeHeaders(judge),
+    "x-prefill-judge-p-solve": String(judgement.pSolve ?? 0),
+    ...(judgement.abstained !== null && { "x-prefill-judge-abstained": judgement.abstained }),
+  };
+}
+
+/** The object `prefill_judge` that stands beside `choices`. */
+export function answerFacts({ judge, judgement, ignoredParts, totalMs }: Judged) {
+  const { queue, tokenize, prefill, head } = judgement.milliseconds;
+  return {
+    judge: judge.id,
+    checkpoint: judge.checkpoint.hash,
+    encoder: judge.encoder.id,
+    output: judge.output,
+    p_solve: judgement.pSolve,
+    probabilities: judgement.probabilities,
+    raw: judgement.raw,
+    tokens: judgement.tokens,
+    truncated: judgement.truncated,
+    ignored_parts: ignoredParts,
+    cached: judgement.cached,
+    milliseconds: {
+      queue: milliseconds(queue),
+      tokenize: milliseconds(tokenize),
+      prefill: milliseconds(prefill),
+      head: milliseconds(head),
+      total: milliseconds(totalMs),
+    },
+    abstained: judgement.abstained,
+  };
+}
+
+/** Rounded to microseconds. */
+export function milliseconds(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

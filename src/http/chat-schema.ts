@@ -1,0 +1,54 @@
+// What /v1/chat/completions reads of a request: tolerant, since every client adds options of its own. Brings
+// messages to the shape that prompt/ takes.
+import * as z from "zod";
+import type { Content, Message } from "../prompt/judged-text.js";
+
+const Part = z
+  .looseObject({ type: z.string(), text: z.unknown().optional() })
+  .refine((part) => part.type !== "text" || typeof part.text === "string", {
+    path: ["text"],
+    error: "wanted a string in a part of type text",
+  });
+const Parts = z.array(Part);
+
+/** Only a user message's content is read, so only its form matters. */
+const ChatMessage = z
+  .looseObject({ role: z.string(), content: z.unknown().optional() })
+  .superRefine((message, context) => {
+    const { role, content } = message;
+    if (role !== "user" || content === null || content === undefined || typeof content === "string") return;
+    if (!Array.isArray(content)) {
+      context.addIssue({
+        code: "custom",
+        path: ["content"],
+        message: "wanted a string or an array of parts",
+      });
+      return;
+    }
+    const issue = Parts.safeParse(content).error?.issues[0];
+    if (issue) context.addIssue({ code: "custom", path: ["content", ...issue.path], message: issue.message });
+  });
+
+export const ChatRequest = z.looseObject({
+  model: z.string().nullish(),
+  messages: z.array(ChatMessage).min(1, { error: "wanted at least one message" }),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  n: z.int().min(1).max(8).nullish(),
+});
+export type ChatRequest = z.infer<typeof ChatRequest>;
+
+/** Messages as prompt/judged-text.ts reads them. */
+export function toMessages(request: ChatRequest): Message[] {
+  return request.messages.map(({ role, content }) => ({
+    role,
+    content: toContent(role === "user" ? content : null),
+  }));
+}
+
+function toContent(content: unknown): Content {
+  if (typeof content === "string") return { texts: [content], otherParts: 0 };
+  const parts = (content ?? []) as z.infer<typeof Parts>;
+  const texts = parts.filter((part) => part.type === "text").map((part) => part.text as string);
+  return { texts, otherParts: parts.length - texts.length };
+}

@@ -1,0 +1,40 @@
+// What each error code becomes on the wire: one table, and OpenAI's error envelope.
+import type { ErrorCode, JudgeError } from "../errors.js";
+
+interface WireForm {
+  readonly status: 400 | 404 | 405 | 413 | 499 | 500 | 503 | 504;
+  readonly type: "invalid_request_error" | "server_error";
+  readonly retryAfterSeconds?: number;
+}
+
+const malformed: WireForm = { status: 400, type: "invalid_request_error" };
+const broken: WireForm = { status: 500, type: "server_error" };
+
+const wireForms: Readonly<Record<ErrorCode, WireForm>> = {
+  invalid_json: malformed,
+  invalid_request: malformed,
+  model_not_found: { status: 404, type: "invalid_request_error" },
+  not_found: { status: 404, type: "invalid_request_error" },
+  method_not_allowed: { status: 405, type: "invalid_request_error" },
+  body_too_large: { status: 413, type: "invalid_request_error" },
+  deadline: { status: 504, type: "server_error" },
+  encoder_down: { status: 503, type: "server_error", retryAfterSeconds: 1 },
+  encoder_error: { status: 503, type: "server_error", retryAfterSeconds: 1 },
+  client_gone: { status: 499, type: "invalid_request_error" },
+  config: broken,
+  checkpoint: broken,
+  encoder: broken,
+  listen: broken,
+  usage: broken,
+  internal: broken,
+};
+
+export function wireForm(error: JudgeError): WireForm {
+  return wireForms[error.code];
+}
+
+/** `{"error": {message, type, param, code}}`. */
+export function errorEnvelope(error: JudgeError): string {
+  const { type } = wireForm(error);
+  return JSON.stringify({ error: { message: error.message, type, param: error.param, code: error.code } });
+}

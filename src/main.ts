@@ -1,0 +1,85 @@
+#!/usr/bin/env node
+// The command line: parses arguments, runs one command, turns a fault into one line and an exit code. Only this file
+// ends the process.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Command, CommanderError, Option } from "commander";
+import { baseUrl, routesToml } from "./cli/routes-text.js";
+import { score } from "./cli/score.js";
+import { serve } from "./cli/serve.js";
+import { createTerminal } from "./cli/terminal.js";
+import { type Config, loadConfig } from "./config.js";
+import { configFileVariable, settings } from "./config-schema.js";
+import { JudgeError } from "./errors.js";
+
+const packageRoot = new URL("../../", import.meta.url);
+const { version } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8")) as {
+  version: string;
+};
+const terminal = createTerminal(packageRoot);
+
+/** The settings as options of a command; their values go to the schema unparsed. */
+function withSettings(command: Command): Command {
+  command.option("--config <file>", `TOML configuration (env ${configFileVariable})`);
+  for (const { flag, env, path } of settings) {
+    command.addOption(new Option(`${flag} <value>`, `${path.join(".")} (env ${env})`));
+  }
+  return command;
+}
+
+function configOf(command: Command): Config {
+  const options = command.opts<Record<string, string>>();
+  const flags = Object.fromEntries(
+    command.options.map((option) => [option.long ?? "", options[option.attributeName()]]),
+  );
+  return loadConfig({
+    file: options.config,
+    env: process.env,
+    flags,
+    packageRoot: fileURLToPath(packageRoot),
+  });
+}
+
+const program = new Command("prefill-judge")
+  .description("Answers an LLM router's judge requests with one prefill of a small encoder.")
+  .version(version)
+  .exitOverride()
+  .showSuggestionAfterError();
+
+withSettings(program.command("serve").description("serve the configured judges over HTTP")).action(
+  (_, command) => serve(configOf(command), terminal),
+);
+
+withSettings(program.command("score").description("judge a prompt, or a file of prompts, and exit"))
+  .argument("[prompt]", "the prompt; without it and without --file, standard input")
+  .option("--file <file>", 'JSON lines with a string "prompt"; prints one JSON line each')
+  .option("--judge <name>", "id or alias of the judge")
+  .action((prompt: string | undefined, options: { file?: string; judge?: string }, command) =>
+    score(configOf(command), { prompt, file: options.file, judge: options.judge }, terminal),
+  );
+
+withSettings(
+  program.command("routes").description("print Switchyard's routes.toml for the configuration"),
+).action((_, command) => {
+  const config = configOf(command);
+  terminal.print(routesToml(config, baseUrl(config.server.host, config.server.port)));
+});
+
+async function main(): Promise<number> {
+  try {
+    await program.parseAsync();
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof JudgeError) {
+      process.stderr.write(`prefill-judge: ${error.message}\n`);
+      return 2;
+    }
+    process.stderr.write(
+      `prefill-judge: internal error: ${error instanceof Error ? error.stack : String(error)}\n`,
+    );
+    return 1;
+  }
+}
+
+process.exitCode = await main();

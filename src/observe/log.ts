@@ -1,0 +1,84 @@
+// The log: JSON lines, pretty on a terminal. Only the fields named here are ever written, so that nothing a user typed
+// can get in.
+import { pino } from "pino";
+import pretty from "pino-pretty";
+
+/** What a judged request leaves in the log. */
+export interface JudgedEntry {
+  readonly requestId: string;
+  readonly judge: string;
+  readonly pSolve: number | null;
+  readonly tokens: number;
+  readonly truncated: boolean;
+  readonly abstained: string | null;
+  readonly totalMs: number;
+}
+
+export interface Log {
+  judged(entry: JudgedEntry): void;
+  scored(entry: { requestId: string; judge: string; prompts: number; totalMs: number }): void;
+  /** a request that ended in an error of code `code`; `fault` is the class of an unexpected exception */
+  refused(entry: { requestId: string; code: string; status: number; fault: string | null }): void;
+  /** a fault behind an abstention */
+  fault(entry: { judge: string; code: string; fault: string | null }): void;
+  encoderUp(entry: {
+    encoder: string;
+    device: string;
+    threads: number;
+    loadMs: number;
+    restarts: number;
+  }): void;
+  encoderDown(entry: {
+    encoder: string;
+    exitCode: number | null;
+    signal: string | null;
+    retryMs: number;
+  }): void;
+  judgeReady(entry: {
+    judge: string;
+    checkpoint: string;
+    encoder: string;
+    selftestPrompts: number;
+    readyMs: number;
+  }): void;
+  listening(entry: { host: string; port: number }): void;
+  closing(entry: { signal: string }): void;
+}
+
+/** Where the log goes. */
+export interface LogTarget {
+  write(line: string): void;
+}
+
+/** JSON lines to standard error, pretty when that is a terminal. */
+export function standardErrorTarget(isTerminal: boolean): LogTarget {
+  return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : pino.destination(2);
+}
+
+/** @param target null: nothing is logged */
+export function createLog(target: LogTarget | null): Log {
+  const log = target === null ? pino({ level: "silent" }) : pino({ base: null }, target);
+  return {
+    judged: (entry) => log.info(snake(entry), "judged"),
+    scored: (entry) => log.info(snake(entry), "scored"),
+    refused: (entry) =>
+      entry.status >= 500 ? log.error(snake(entry), "refused") : log.info(snake(entry), "refused"),
+    fault: (entry) => log.error(snake(entry), "fault"),
+    encoderUp: (entry) => log.info(snake(entry), "encoder up"),
+    encoderDown: (entry) => log.error(snake(entry), "encoder down"),
+    judgeReady: (entry) => log.info(snake(entry), "judge ready"),
+    listening: (entry) => log.info(snake(entry), "listening"),
+    closing: (entry) => log.info(snake(entry), "closing"),
+  };
+}
+
+/** Field names as they are written; null fields are left out, numbers rounded to microseconds and six digits. */
+function snake(entry: object): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(entry)) {
+    if (value === null) continue;
+    const key = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    fields[key] = typeof value === "number" ? Math.round(value * 1e6) / 1e6 : value;
+  }
+  return fields;
+}

@@ -1,0 +1,44 @@
+// Chat messages → the text that is judged: the first user message that has any. Pure; knows no API schema.
+
+/** A message whose content has been brought to text parts. */
+export interface Message {
+  readonly role: string;
+  readonly content: Content;
+}
+
+export interface Content {
+  /** texts of the message's text parts, in order */
+  readonly texts: readonly string[];
+  /** parts that are not text: images, audio, files */
+  readonly otherParts: number;
+}
+
+export interface JudgedText {
+  /** text parts joined by a line feed; null when no user message has visible text */
+  readonly text: string | null;
+  /** parts of the judged message that were not read (of all user messages when there is no text) */
+  readonly ignoredParts: number;
+}
+
+/** A character that a reader would see: not white space, control, format or default-ignorable, nor Braille blank. */
+const visible = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/**
+ * The text of the first user message with visible text, unchanged but for lone surrogates (replaced by U+FFFD).
+ * Developer, system, assistant and tool messages are not read.
+ */
+export function judgedText(messages: readonly Message[]): JudgedText {
+  let ignoredParts = 0;
+  for (const { role, content } of messages) {
+    if (role !== "user") continue;
+    const text = readableText(content.texts.join("\n"));
+    if (text !== null) return { text, ignoredParts: content.otherParts };
+    ignoredParts += content.otherParts;
+  }
+  return { text: null, ignoredParts };
+}
+
+/** The text with lone surrogates replaced by U+FFFD; null when nothing in it is visible. */
+export function readableText(text: string): string | null {
+  return visible.test(text) ? text.toWellFormed() : null;
+}

@@ -1,0 +1,31 @@
+// The fixed sentences of a verdict, read from prompts/crux.json. Placeholders: {judge}, {checkpoint}.
+import * as z from "zod";
+import { JudgeError } from "../errors.js";
+import { type AbstainReason, abstainReasons } from "./abstention.js";
+
+const CruxSentences = z.strictObject({
+  judged: z.string().trim().min(1),
+  abstained: z.record(z.enum(abstainReasons), z.string().trim().min(1)),
+});
+export type CruxSentences = z.infer<typeof CruxSentences>;
+
+/** @throws JudgeError `config` naming the sentence that is missing or wrong */
+export function parseCruxSentences(content: unknown): CruxSentences {
+  const result = CruxSentences.safeParse(content);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  throw new JudgeError(
+    "config",
+    `prompts/crux.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
+  );
+}
+
+/** The sentence for a judged prompt, or for an abstention with `reason`. */
+export function crux(
+  sentences: CruxSentences,
+  made: { judge: string; checkpoint: string },
+  reason: AbstainReason | null,
+): string {
+  const sentence = reason === null ? sentences.judged : sentences.abstained[reason];
+  return sentence.replaceAll("{judge}", made.judge).replaceAll("{checkpoint}", made.checkpoint);
+}
