@@ -1,0 +1,26 @@
+// Runs the compiled tests of the named suites (folders of test/) and exits non-zero when one fails or none ran.
+
+import { readdirSync } from "node:fs";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+import { fileURLToPath } from "node:url";
+
+const testRoot = new URL("../../../test/", import.meta.url);
+const compiledRoot = new URL("../", import.meta.url);
+
+/** Compiled files of the tests whose sources exist; what an earlier build left behind is not run. */
+function testFiles(suite: string): string[] {
+  const names = readdirSync(new URL(`${suite}/`, testRoot), { recursive: true, encoding: "utf8" });
+  return names
+    .filter((name) => name.endsWith(".test.ts"))
+    .sort()
+    .map((name) => fileURLToPath(new URL(`${suite}/${name.replace(/\.ts$/, ".js")}`, compiledRoot)));
+}
+
+const files = process.argv.slice(2).flatMap(testFiles);
+if (files.length === 0) throw new Error("no test file found; name suites, e.g. unit contract");
+const stream = run({ files, concurrency: 2, timeout: 600_000 });
+stream.on("test:fail", () => {
+  process.exitCode = 1;
+});
+stream.compose(new spec()).pipe(process.stdout);
