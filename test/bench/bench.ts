@@ -1,0 +1,87 @@
+// `npm run bench`: every promised number in one run, as tables on the terminal and as .bench/bench.json. Speed is
+// reported, never asserted; wrong answers end it with exit code 1.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus, loadavg } from "node:os";
+import { packagePath } from "../support/fixtures.js";
+import { type HealthResult, measureHealth } from "./health.js";
+import { type LatencyResult, measureLatency } from "./latency.js";
+import { askAll, comparePSolve, type ParallelResult } from "./parallel.js";
+import { type BenchResult, judgeTargets, renderReport, targets } from "./report.js";
+import { startServer } from "./server.js";
+import { summarize } from "./statistics.js";
+import { loadSubjects } from "./subjects.js";
+
+const clients = 20;
+const healthSeconds = 5;
+/** Starts that are only measured; two more serve the other measurements. */
+const bareStarts = 4;
+/** Nobody abstains because this machine is slow. */
+const deadlineMs = 600_000;
+
+const folder = packagePath(".bench");
+const { subjects, threads } = await loadSubjects();
+const readyMs: number[] = [];
+
+async function withServer<T>(use: (port: number) => Promise<T>): Promise<T> {
+  const server = await startServer({ threads, deadlineMs, logFile: `${folder}/server.log` });
+  readyMs.push(server.readyMs);
+  try {
+    return await use(server.port);
+  } finally {
+    await server.close();
+  }
+}
+
+/** p_solve by judge. Alone and together are asked of two server processes: what one remembers helps no other. */
+async function askEveryJudge(port: number, atOnce: number): Promise<(number | null)[][]> {
+  const answers: (number | null)[][] = [];
+  for (const { judge } of subjects) answers.push(await askAll(port, judge, { clients, atOnce }));
+  return answers;
+}
+
+async function measure(): Promise<Omit<BenchResult, "verdicts">> {
+  const loadAverage = loadavg()[0]!;
+  say("starts");
+  for (let start = 0; start < bareStarts; start++) await withServer(async () => {});
+  say("clients alone and together");
+  const alone = await withServer((port) => askEveryJudge(port, 1));
+  return await withServer(async (port) => {
+    const together = await askEveryJudge(port, clients);
+    const parallel: ParallelResult[] = subjects.map(({ judge }, index) =>
+      comparePSolve(judge, alone[index]!, together[index]!),
+    );
+    const latency: LatencyResult[] = [];
+    const health: HealthResult[] = [];
+    for (const subject of subjects) {
+      const { judge } = subject;
+      say(`${judge}: latency`);
+      latency.push(...(await measureLatency(subject, port, threads)));
+      say(`${judge}: /health under load`);
+      health.push(await measureHealth({ port, judge, clients }, healthSeconds));
+    }
+    const cores = availableParallelism();
+    const machine = { cpu: cpus()[0]!.model, cores, threads, node: process.versions.node, loadAverage };
+    return { machine, latency, readyMs: summarize(readyMs), health, parallel };
+  });
+}
+
+function say(text: string): void {
+  process.stderr.write(`measuring ${text}\n`);
+}
+
+mkdirSync(folder, { recursive: true });
+const measured = await measure();
+const result: BenchResult = { ...measured, verdicts: judgeTargets(measured) };
+writeFileSync(`${folder}/bench.json`, `${JSON.stringify(result, null, 2)}\n`);
+process.stdout.write(`\n${renderReport(result)}`);
+
+const abstentions = [
+  ...result.latency.map((entry) => entry.abstentions),
+  ...result.health.map((entry) => entry.load.abstentions),
+  ...result.parallel.map((entry) => entry.abstentions),
+].reduce((sum, count) => sum + count, 0);
+const differs = result.parallel.some((entry) => !(entry.largestDifference <= targets.pSolveDifference));
+if (abstentions > 0 || differs) {
+  process.stderr.write(`answers are wrong: ${abstentions} abstentions, p_solve differs: ${differs}\n`);
+  process.exitCode = 1;
+}

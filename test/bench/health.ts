@@ -1,0 +1,52 @@
+// How long /health takes while clients keep a judge busy. What is measured: from the probe's first byte to the last
+// byte of the answer, seen by a process that does nothing else, one probe at a time; so it holds the server's event
+// loop and the waiting for a core, in the server and here, but no work of the load (another process). Cores are all
+// taken by the forward, so the same probe also asks a bare HTTP server in turn: what that one takes is the machine's.
+import { setTimeout as sleep } from "node:timers/promises";
+import { startHelper } from "./child.js";
+import { createClient } from "./client.js";
+import type { LoadResult, LoadStart } from "./load-process.js";
+import { type Summary, summarize } from "./statistics.js";
+
+const probeEveryMs = 5;
+const settleMs = 500;
+
+export interface HealthResult {
+  readonly judge: string;
+  readonly clients: number;
+  /** milliseconds of /health */
+  readonly health: Summary;
+  /** milliseconds of the bare server, in the same seconds */
+  readonly bare: Summary;
+  readonly load: LoadResult;
+}
+
+/** Probes for `seconds` under the load of `clients` parallel ones. */
+export async function measureHealth(start: LoadStart, seconds: number): Promise<HealthResult> {
+  const load = startHelper("load-process.js");
+  const bareServer = startHelper("bare-server-process.js");
+  const client = createClient(start.port, 1);
+  const bareClient = createClient(await bareServer.ask<number>({}), 1);
+  const healthMs: number[] = [];
+  const bareMs: number[] = [];
+  try {
+    await load.ask(start);
+    await sleep(settleMs);
+    const until = Date.now() + seconds * 1000;
+    while (Date.now() < until) {
+      const probe = await client.get("/health");
+      if (probe.status !== 200) throw new Error(`/health answered ${probe.status}`);
+      healthMs.push(probe.milliseconds);
+      await sleep(probeEveryMs);
+      bareMs.push((await bareClient.get("/")).milliseconds);
+      await sleep(probeEveryMs);
+    }
+    const result = await load.ask<LoadResult>({ stop: true });
+    const { judge, clients } = start;
+    return { judge, clients, health: summarize(healthMs), bare: summarize(bareMs), load: result };
+  } finally {
+    client.close();
+    bareClient.close();
+    await Promise.all([load.close(), bareServer.close()]);
+  }
+}

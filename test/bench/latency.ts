@@ -1,0 +1,132 @@
+// A judged request against its floor: the same token ids run by onnxruntime alone, and asked of the server over one
+// kept connection. The two take turns in rounds, never at the same time, so that a busy minute hits both.
+import { startHelper } from "./child.js";
+import { createClient, type StageTimes, type TimedAnswer } from "./client.js";
+import type { FloorLoad, FloorRun } from "./floor-process.js";
+import { promptOfTokens } from "./prompts.js";
+import { median, type Summary, summarize } from "./statistics.js";
+import type { Subject } from "./subjects.js";
+
+/** The sizes of the target, with the requests of one round (besides one that is not counted). */
+const sizes = [
+  { tokens: 50, perRound: 12 },
+  { tokens: 130, perRound: 8 },
+  { tokens: 500, perRound: 5 },
+];
+const rounds = 8;
+
+export interface LatencyResult {
+  readonly judge: string;
+  /** most tokens of a prompt of this size, template included */
+  readonly tokens: number;
+  readonly requests: number;
+  readonly floorMs: Timed;
+  readonly judgedMs: Timed;
+  /** medians by stage, as the server reports them */
+  readonly stagesMs: StageTimes;
+  readonly budgetMs: number;
+  readonly abstentions: number;
+}
+
+export interface Timed extends Summary {
+  /** least and greatest median of a round */
+  readonly roundMedians: { readonly min: number; readonly max: number };
+}
+
+/** The target: what a judged request may take beside the bare run. */
+export function budgetOf(floorMs: number): number {
+  return 1.25 * floorMs + 2;
+}
+
+/** @throws Error when the server ran other tokens than the floor, or answered from a cache */
+export async function measureLatency(
+  subject: Subject,
+  port: number,
+  threads: number,
+): Promise<LatencyResult[]> {
+  const floor = startHelper("floor-process.js");
+  const client = createClient(port, 1);
+  const { modelFile, outputs, judge } = subject;
+  try {
+    await floor.ask({ modelFile, outputs, threads } satisfies FloorLoad);
+    const results: LatencyResult[] = [];
+    for (const { tokens, perRound } of sizes) {
+      const floorRounds: number[][] = [];
+      const judgedRounds: TimedAnswer[][] = [];
+      const prompts = promptsOf(subject, tokens, rounds * (perRound + 1));
+      for (let round = 0; round < rounds; round++) {
+        const asked = prompts.slice(round * (perRound + 1), (round + 1) * (perRound + 1));
+        const turns = [
+          async () => {
+            const batch = asked.map(({ ids }) => ids);
+            floorRounds.push((await floor.ask<number[]>({ batch } satisfies FloorRun)).slice(1));
+          },
+          async () => {
+            const answers: TimedAnswer[] = [];
+            for (const { prompt, ids } of asked)
+              answers.push(checked(await client.ask(judge, prompt), ids.length));
+            judgedRounds.push(answers.slice(1));
+          },
+        ];
+        for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn();
+      }
+      const mostTokens = Math.max(...prompts.map(({ ids }) => ids.length));
+      results.push(toResult(judge, mostTokens, floorRounds, judgedRounds));
+    }
+    return results;
+  } finally {
+    client.close();
+    await floor.close();
+  }
+}
+
+function promptsOf({ tokenIds }: Subject, tokens: number, count: number) {
+  return Array.from({ length: count }, (_, variant) => {
+    const prompt = promptOfTokens(variant, tokens, (text) => tokenIds(text).length);
+    return { prompt, ids: tokenIds(prompt) };
+  });
+}
+
+function checked(answer: TimedAnswer, tokenCount: number): TimedAnswer {
+  if (answer.abstained === null && (answer.tokens !== tokenCount || answer.cached)) {
+    throw new Error(
+      `the server ran ${answer.cached ? "nothing (cached)" : `${answer.tokens} tokens`}, wanted ${tokenCount}`,
+    );
+  }
+  return answer;
+}
+
+function toResult(
+  judge: string,
+  tokens: number,
+  floorRounds: readonly number[][],
+  judgedRounds: readonly TimedAnswer[][],
+): LatencyResult {
+  const answers = judgedRounds.flat();
+  const stage = (name: keyof StageTimes) => median(answers.map((answer) => answer.milliseconds[name]));
+  const floorMs = timed(floorRounds);
+  return {
+    judge,
+    tokens,
+    requests: answers.length,
+    floorMs,
+    judgedMs: timed(judgedRounds.map((round) => round.map((answer) => answer.clientMs))),
+    stagesMs: {
+      queue: stage("queue"),
+      tokenize: stage("tokenize"),
+      prefill: stage("prefill"),
+      head: stage("head"),
+      total: stage("total"),
+    },
+    budgetMs: budgetOf(floorMs.p50),
+    abstentions: answers.filter((answer) => answer.abstained !== null).length,
+  };
+}
+
+function timed(roundsMs: readonly (readonly number[])[]): Timed {
+  const medians = roundsMs.map(median);
+  return {
+    ...summarize(roundsMs.flat()),
+    roundMedians: { min: Math.min(...medians), max: Math.max(...medians) },
+  };
+}

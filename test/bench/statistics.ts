@@ -1,0 +1,39 @@
+// What the benchmark says about a list of measurements. Pure.
+
+/** Measurements in order, summed up; the unit is that of the measurements. */
+export interface Summary {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** @throws RangeError for an empty list */
+export function summarize(values: readonly number[]): Summary {
+  return {
+    count: values.length,
+    p50: quantile(values, 0.5),
+    p99: quantile(values, 0.99),
+    min: quantile(values, 0),
+    max: quantile(values, 1),
+  };
+}
+
+/**
+ * The value below which the share `q` of the values lies, linear between neighbours.
+ *
+ * @throws RangeError for an empty list
+ */
+export function quantile(values: readonly number[], q: number): number {
+  if (values.length === 0) throw new RangeError("nothing was measured");
+  const sorted = [...values].sort((a, b) => a - b);
+  const position = (sorted.length - 1) * q;
+  const below = sorted[Math.floor(position)]!;
+  const above = sorted[Math.ceil(position)]!;
+  return below + (above - below) * (position - Math.floor(position));
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}

@@ -1,0 +1,109 @@
+// The ONNX adapter on the tiny encoder and on both embedded ones: the contract, the tiny encoder's reference values, and
+// padding on either side.
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { Encoding, View } from "../../src/encoder/encoder.js";
+import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
+import { pooledKey } from "../../src/features/pooled.js";
+import { fixturePath, largestDifference, packagePath, parityRows, tinyRows } from "../support/fixtures.js";
+import { encoderContract, relativeDifference } from "./encoder-contract.js";
+
+const chat: View = { template: "chat", maxTokens: 512, truncation: "middle" };
+const subjects = [
+  { name: "tiny-encoder", folder: fixturePath("tiny-encoder"), view: chat },
+  { name: "smollm2-135m", folder: packagePath("checkpoints/smollm2-135m/encoder"), view: chat },
+  {
+    name: "minilm-l6",
+    folder: packagePath("checkpoints/minilm-l6/encoder"),
+    view: { ...chat, template: "none" },
+  },
+] as const;
+
+function create(folder: string, paddingSide: "left" | "right" = "right") {
+  return createOnnxEncoder({
+    id: "subject",
+    folder,
+    threads: 2,
+    events: { up() {}, down() {} },
+    paddingSide,
+  });
+}
+
+const poisonable = writePoisonable();
+after(() => rmSync(poisonable, { recursive: true }));
+for (const { name, folder, view } of subjects) {
+  const poison = { create: () => create(poisonable), text: "bad <poison>" };
+  encoderContract({ name, view, create: () => create(folder), ...(name === "tiny-encoder" && { poison }) });
+}
+
+for (const paddingSide of ["left", "right"] as const) {
+  test(`tiny-encoder, padded on the ${paddingSide}: every layer and mode equals the reference within 1e-4`, async (context) => {
+    const encoder = create(fixturePath("tiny-encoder"), paddingSide);
+    try {
+      await encoder.start();
+      const rows = tinyRows();
+      const { encodings } = await encoder.encode(
+        rows.map((row) => row.prompt),
+        { view: chat, layers: encoder.facts.layers, pooling: ["mean", "last"] },
+      );
+      let largest = 0;
+      for (const [index, row] of rows.entries()) {
+        const { pooled, tokenCount } = encodings[index] as Encoding;
+        assert.equal(tokenCount, row.input_ids.length);
+        for (const layer of encoder.facts.layers) {
+          for (const mode of ["mean", "last"] as const) {
+            const difference = largestDifference(pooled.get(pooledKey(layer, mode))!, row[mode][layer]!);
+            largest = Math.max(largest, difference);
+          }
+        }
+      }
+      context.diagnostic(`largest difference: ${largest.toExponential(2)}`);
+      assert.ok(largest <= 1e-4, `differs by ${largest}`);
+    } finally {
+      await encoder.close();
+    }
+  });
+}
+
+for (const { name, folder, view } of subjects.slice(1)) {
+  test(`${name}: padding on the left changes nothing beyond 1e-5`, async (context) => {
+    const left = create(folder, "left");
+    const right = create(folder, "right");
+    try {
+      await Promise.all([left.start(), right.start()]);
+      const texts = parityRows(name as "smollm2-135m")
+        .slice(0, 6)
+        .map((row) => row.prompt);
+      const options = { view, layers: left.facts.layers.slice(-1), pooling: ["mean", "last"] } as const;
+      const [fromLeft, fromRight] = await Promise.all([
+        left.encode(texts, options),
+        right.encode(texts, options),
+      ]);
+      let largest = 0;
+      fromLeft.encodings.forEach((encoding, index) => {
+        for (const [key, vector] of (encoding as Encoding).pooled) {
+          const other = (fromRight.encodings[index] as Encoding).pooled.get(key)!;
+          largest = Math.max(largest, relativeDifference(vector, other));
+        }
+      });
+      context.diagnostic(`largest relative difference: ${largest.toExponential(2)}`);
+      assert.ok(largest <= 1e-5, `differs by ${largest}`);
+    } finally {
+      await Promise.all([left.close(), right.close()]);
+    }
+  });
+}
+
+/** The tiny encoder with a token in its vocabulary that the model has no embedding for. */
+function writePoisonable(): string {
+  const folder = mkdtempSync(join(tmpdir(), "poison-"));
+  cpSync(fixturePath("tiny-encoder"), folder, { recursive: true });
+  const tokenizer = JSON.parse(readFileSync(join(folder, "tokenizer.json"), "utf8"));
+  const flags = { special: false, single_word: false, lstrip: false, rstrip: false, normalized: false };
+  tokenizer.added_tokens.push({ id: 5000, content: "<poison>", ...flags });
+  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(tokenizer));
+  return folder;
+}

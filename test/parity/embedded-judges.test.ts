@@ -1,0 +1,86 @@
+// Both embedded judges against their reference rows (onnxruntime 1.32 in Python): token ids, pooled vectors and
+// probabilities of the whole pipeline.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { composeJudges, type Judges } from "../../src/compose.js";
+import { loadConfig } from "../../src/config.js";
+import type { Encoding, Tokens, View } from "../../src/encoder/encoder.js";
+import { requiredFeatures } from "../../src/head/head.js";
+import type { Judge } from "../../src/judge/judge.js";
+import { createLog } from "../../src/observe/log.js";
+import { largestDifference, packagePath, packageRoot, parityRows } from "../support/fixtures.js";
+
+const subjects = [
+  { id: "prefill-judge", checkpoint: "smollm2-135m", template: "chat", tolerance: 1e-4 },
+  { id: "prefill-judge-fast", checkpoint: "minilm-l6", template: "none", tolerance: 2e-3 },
+] as const;
+
+describe("embedded judges", () => {
+  let judges: Judges;
+  before(async () => {
+    const config = loadConfig({
+      env: {},
+      flags: { "--deadline-ms": "600000" },
+      packageRoot: packagePath(""),
+    });
+    judges = await composeJudges(config, packageRoot, createLog(null));
+    await judges.start();
+  });
+  after(() => judges.close());
+
+  for (const { id, checkpoint, template, tolerance } of subjects) {
+    const rows = parityRows(checkpoint);
+    const prompts = rows.map((row) => row.prompt);
+    const judge = (): Judge => judges.registry.find(id);
+    const view: View = { template, maxTokens: 512, truncation: "middle" };
+
+    test(`${id}: token ids equal the reference on all ${rows.length} prompts`, async () => {
+      const tokens = await judge().encoder.tokenize(prompts, view);
+      rows.forEach((row, index) => {
+        assert.deepEqual((tokens[index] as Tokens).ids, row.input_ids, `row ${index}`);
+      });
+    });
+
+    test(`${id}: pooled vectors are those of the reference`, async (context) => {
+      const features = requiredFeatures(judge().checkpoint.head);
+      const { encodings } = await judge().encoder.encode(prompts, { view, ...features });
+      let largest = 0;
+      rows.forEach((row, index) => {
+        const [vector] = [...(encodings[index] as Encoding).pooled.values()];
+        const norm = Math.hypot(...vector!);
+        largest = Math.max(largest, Math.abs(norm - row.pooled_norm) / row.pooled_norm);
+        largest = Math.max(
+          largest,
+          largestDifference(vector!.slice(0, 8), row.pooled_first8) / row.pooled_norm,
+        );
+      });
+      context.diagnostic(`largest difference over the norm: ${largest.toExponential(2)}`);
+      assert.ok(largest <= 1e-3, `differs by ${largest}`);
+    });
+
+    for (const together of [false, true]) {
+      test(`${id}: probabilities ${together ? "in batches" : "one by one"} within ${tolerance}`, async (context) => {
+        const size = together ? 16 : 1;
+        let largest = 0;
+        for (let start = 0; start < rows.length; start += size) {
+          const judgements = await judge().judge(prompts.slice(start, start + size));
+          judgements.forEach((judgement, offset) => {
+            const wanted = rows[start + offset]!.probabilities;
+            assert.deepEqual(Object.keys(judgement.probabilities), Object.keys(wanted));
+            const values = Object.values(judgement.probabilities);
+            largest = Math.max(largest, largestDifference(values, Object.values(wanted)));
+            assert.equal(judgement.pSolve, judgement.probabilities["mistralai/Mixtral-8x7B-Instruct-v0.1"]);
+          });
+        }
+        context.diagnostic(`largest difference: ${largest.toExponential(2)}`);
+        assert.ok(largest <= tolerance, `differs by ${largest}`);
+      });
+    }
+  }
+
+  test("the two judges give different p for one prompt", async () => {
+    const [one] = await judges.registry.find("prefill-judge").judge(["Prove that 7 is prime."]);
+    const [other] = await judges.registry.find("prefill-judge-fast").judge(["Prove that 7 is prime."]);
+    assert.ok(Math.abs(one!.pSolve! - other!.pSolve!) > 0.01);
+  });
+});

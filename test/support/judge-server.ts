@@ -1,0 +1,80 @@
+// A real server in the test's process: configuration text in, base URL out. Its judge runs on the tiny encoder unless
+// the text says otherwise.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { composeApp, composeJudges, type Judges } from "../../src/compose.js";
+import { type Config, loadConfig } from "../../src/config.js";
+import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
+import { listen } from "../../src/http/listen.js";
+import { createLog } from "../../src/observe/log.js";
+import { fixturePath, packagePath, packageRoot } from "./fixtures.js";
+
+/** One judge `tiny` (alias `judge`) on the tiny encoder: layers 0–3, outputs weak and strong. */
+export const tinyConfig = `
+[encoders.tiny]
+type = "onnx"
+path = "${fixturePath("tiny-encoder")}"
+[judges.tiny]
+checkpoint = "${fixturePath("checkpoints/router-json-v1")}"
+encoder = "tiny"
+output = "weak"
+aliases = ["judge", "org/judge"]
+max_tokens = 256
+`;
+
+export interface JudgeServer {
+  readonly url: string;
+  readonly judges: Judges;
+  /** the JSON lines logged so far */
+  readonly logLines: string[];
+  /** process id of the first encoder's process */
+  encoderPid(): number | undefined;
+  /** POSTs JSON (or a string as it is) */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** Parses a configuration text as if it stood in a file of its own folder. */
+export function parseConfig(toml: string, flags: Record<string, string> = {}): Config {
+  const folder = mkdtempSync(join(tmpdir(), "judge-config-"));
+  try {
+    const file = join(folder, "prefill-judge.toml");
+    writeFileSync(file, toml);
+    return loadConfig({ file, env: {}, flags: { "--port": "0", ...flags }, packageRoot: packagePath("") });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** @param start false: the encoders are not started, as in the first moments of `serve` */
+export async function startJudgeServer(toml = tinyConfig, flags = {}, start = true): Promise<JudgeServer> {
+  const config = parseConfig(toml, flags);
+  const logLines: string[] = [];
+  const log = createLog({ write: (line) => logLines.push(line) });
+  const judges = await composeJudges(config, packageRoot, log);
+  const listening = await listen(composeApp(judges, config, log), config.server);
+  if (start) await judges.start();
+  const url = `http://127.0.0.1:${listening.port}`;
+  return {
+    url,
+    judges,
+    logLines,
+    encoderPid: () => (judges.encoders[0] as OnnxEncoder).pid,
+    post: (path, body, headers = {}) =>
+      fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    async close() {
+      await listening.close();
+      await judges.close();
+    },
+  };
+}
+
+/** The body of a chat request with one user message. */
+export function chat(content: unknown, more: object = {}) {
+  return { model: "tiny", messages: [{ role: "user", content }], ...more };
+}
