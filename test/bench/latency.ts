@@ -9,11 +9,11 @@ import type { Subject } from "./subjects.js";
 
 /** The sizes of the target, with the requests of one round (besides one that is not counted). */
 const sizes = [
-  { tokens: 50, perRound: 12 },
-  { tokens: 130, perRound: 8 },
-  { tokens: 500, perRound: 5 },
+  { tokens: 50, perRound: 10 },
+  { tokens: 130, perRound: 6 },
+  { tokens: 500, perRound: 3 },
 ];
-const rounds = 8;
+const rounds = 7;
 
 export interface LatencyResult {
   readonly judge: string;

@@ -107,7 +107,7 @@ describe("chat completions", () => {
       await server.post("/v1/chat/completions", chat(parts)),
     );
     assert.equal(verdict.p_solve, joined.verdict.p_solve);
-    assert.equal(completion.prefill_judge["ignored_parts"], 2);
+    assert.equal(completion.prefill_judge.ignored_parts, 2);
   });
 
   for (const [name, content] of [
@@ -123,19 +123,19 @@ describe("chat completions", () => {
       assert.equal(verdict.primary_rule, "none");
       assert.equal(verdict.p_solve, 0);
       assert.equal(completion.choices[0]!.finish_reason, "stop");
-      assert.equal(completion.prefill_judge["abstained"], "no_user_text");
-      assert.equal(completion.prefill_judge["p_solve"], null);
+      assert.equal(completion.prefill_judge.abstained, "no_user_text");
+      assert.equal(completion.prefill_judge.p_solve, null);
     });
   }
 
   test("a long text is cut in the middle to max_tokens and flagged", async () => {
     const text = `${"first ".repeat(400)}${"last ".repeat(400)}`;
     const { completion } = await readCompletion(await server.post("/v1/chat/completions", chat(text)));
-    assert.equal(completion.prefill_judge["truncated"], true);
-    assert.equal(completion.prefill_judge["tokens"], 256);
+    assert.equal(completion.prefill_judge.truncated, true);
+    assert.equal(completion.prefill_judge.tokens, 256);
     const other = `${"first ".repeat(400)}middle ${"last ".repeat(400)}`;
     const same = await readCompletion(await server.post("/v1/chat/completions", chat(other)));
-    assert.equal(same.completion.prefill_judge["p_solve"], completion.prefill_judge["p_solve"]);
+    assert.equal(same.completion.prefill_judge.p_solve, completion.prefill_judge.p_solve);
   });
 
   test("every response_format and unknown or known options are accepted", async () => {

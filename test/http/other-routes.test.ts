@@ -31,16 +31,16 @@ describe("other routes", () => {
     for (const [index, prompt] of prompts.entries()) {
       const { completion } = await readCompletion(await server.post("/v1/chat/completions", chat(prompt)));
       const { p_solve, probabilities, raw, tokens, truncated, cached, abstained } = completion.prefill_judge;
-      const difference = Math.abs(((results[index]!["p_solve"] as number) ?? 0) - ((p_solve as number) ?? 0));
+      const difference = Math.abs(((results[index]!.p_solve as number) ?? 0) - ((p_solve as number) ?? 0));
       assert.ok(difference <= 1e-5, `prompt ${index} differs by ${difference}`);
       assert.deepEqual(
         Object.keys(results[index]!),
         Object.keys({ p_solve, probabilities, raw, tokens, truncated, cached, abstained }),
       );
-      assert.equal(results[index]!["abstained"], abstained);
+      assert.equal(results[index]!.abstained, abstained);
     }
-    assert.equal(results[1]!["abstained"], "no_user_text");
-    assert.equal(results[1]!["p_solve"], null);
+    assert.equal(results[1]!.abstained, "no_user_text");
+    assert.equal(results[1]!.p_solve, null);
   });
 
   test("score without model asks the first judge", async () => {
