@@ -7,11 +7,19 @@ import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
 import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";
 import { JudgeError } from "./errors.js";
+import { createAccess } from "./http/access.js";
 import { createApp } from "./http/app.js";
 import { createJudge, type Judge } from "./judge/judge.js";
 import { createRegistry, type Registry } from "./judge/registry.js";
 import type { Log } from "./observe/log.js";
+import type { Metrics } from "./observe/metrics.js";
 import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
+
+/** What is told of everything that happens. */
+export interface Observers {
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
 
 export interface Judges {
   readonly registry: Registry;
@@ -34,13 +42,14 @@ const clock = () => performance.now();
  * @param packageRoot folder of package.json, with prompts/
  * @throws JudgeError `checkpoint` or `config`
  */
-export async function composeJudges(config: Config, packageRoot: URL, log: Log): Promise<Judges> {
+export async function composeJudges(config: Config, packageRoot: URL, observers: Observers): Promise<Judges> {
+  const { log } = observers;
   const sentences = parseCruxSentences(
     JSON.parse(await readFile(new URL("prompts/crux.json", packageRoot), "utf8")),
   );
   const checkpoints = await Promise.all(config.judges.map((judge) => loadCheckpoint(judge.checkpoint)));
   const encoders = new Map(
-    config.encoders.map((encoder) => [encoder.id, createEncoder(encoder, config, log)]),
+    config.encoders.map((encoder) => [encoder.id, createEncoder(encoder, config, observers)]),
   );
   const judges = config.judges.map((judge, index) =>
     composeJudge(judge, checkpoints[index]!, encoders.get(judge.encoder)!, config, log),
@@ -73,21 +82,41 @@ export async function composeJudges(config: Config, packageRoot: URL, log: Log):
   };
 }
 
+export interface AppParts {
+  readonly judges: Judges;
+  readonly config: Config;
+  readonly observers: Observers;
+  readonly version: string;
+  /** true once the server has been told to end */
+  readonly draining: () => boolean;
+}
+
 /** The HTTP application on composed judges. */
-export function composeApp(judges: Judges, config: Config, log: Log) {
+export function composeApp({ judges, config, observers, version, draining }: AppParts) {
+  const { server, runtime } = config;
   return createApp({
     registry: judges.registry,
     sentences: judges.sentences,
-    onFailure: config.runtime.onFailure,
-    log,
+    onFailure: runtime.onFailure,
+    access: createAccess(server.keys),
+    metricsNeedKey: server.metricsNeedKey,
+    corsOrigins: server.corsOrigins,
+    maxBodyBytes: server.maxBodyBytes,
+    ...observers,
     clock,
     now: () => Date.now(),
     startedSeconds: Math.floor(Date.now() / 1000),
     newId: randomUUID,
+    draining,
+    version,
   });
 }
 
-function createEncoder({ id, path }: EncoderConfig, { runtime }: Config, log: Log): Encoder {
+function createEncoder(
+  { id, path }: EncoderConfig,
+  { runtime }: Config,
+  { log, metrics }: Observers,
+): Encoder {
   let launchedMs = clock();
   return createOnnxEncoder({
     id,
@@ -95,10 +124,13 @@ function createEncoder({ id, path }: EncoderConfig, { runtime }: Config, log: Lo
     threads: runtime.threads,
     events: {
       up({ device, threads }, restarts) {
+        metrics.encoderUp(id, true);
         log.encoderUp({ encoder: id, device, threads, loadMs: clock() - launchedMs, restarts });
       },
       down({ code, signal, retryMs }) {
         launchedMs = clock() + retryMs;
+        metrics.encoderUp(id, false);
+        metrics.encoderRestarted(id);
         log.encoderDown({ encoder: id, exitCode: code, signal, retryMs });
       },
     },

@@ -7,6 +7,22 @@ const name = z.string().trim().min(1).max(200);
 const ServerTable = z.strictObject({
   host: z.string().trim().min(1).optional(),
   port: z.int().min(0).max(65_535).optional(),
+  api_keys_file: z.string().min(1).optional(),
+  metrics_need_key: z.boolean().optional(),
+  cors_origins: z.array(z.string().min(1)).optional(),
+  max_body_bytes: z
+    .int()
+    .min(1024)
+    .max(2 ** 30)
+    .optional(),
+  max_connections: z.int().min(1).max(1_000_000).optional(),
+  request_timeout_ms: z.int().min(100).max(3_600_000).optional(),
+  shutdown_grace_ms: z.int().min(0).max(3_600_000).optional(),
+});
+
+const LogTable = z.strictObject({
+  level: z.enum(["debug", "info", "warn", "error", "silent"]).optional(),
+  file: z.string().min(1).optional(),
 });
 
 const RuntimeTable = z.strictObject({
@@ -34,6 +50,7 @@ const JudgeTable = z.strictObject({
 export const ConfigFile = z.strictObject({
   default_judge: name.optional(),
   server: ServerTable.optional(),
+  log: LogTable.optional(),
   runtime: RuntimeTable.optional(),
   encoders: z.record(name, EncoderTable).optional(),
   judges: z.record(name, JudgeTable).optional(),
@@ -55,7 +72,11 @@ export const settings = [
     kind: "number",
   },
   { env: "PREFILL_JUDGE_ON_FAILURE", flag: "--on-failure", path: ["runtime", "on_failure"], kind: "text" },
+  { env: "PREFILL_JUDGE_LOG_LEVEL", flag: "--log-level", path: ["log", "level"], kind: "text" },
 ] as const;
 
 /** The variable that names the configuration file; it has no place in the file itself. */
 export const configFileVariable = "PREFILL_JUDGE_CONFIG";
+
+/** The variable with bearer keys, separated by commas; no flag and no key of the file holds one. */
+export const keysVariable = "PREFILL_JUDGE_API_KEYS";

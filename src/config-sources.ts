@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { closest } from "fastest-levenshtein";
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
-import { ConfigFile, configFileVariable, settings } from "./config-schema.js";
+import { ConfigFile, configFileVariable, keysVariable, settings } from "./config-schema.js";
 import { JudgeError } from "./errors.js";
 
 /** @throws JudgeError `config` with file, line and column */
@@ -35,7 +35,7 @@ export function readToml(file: string): unknown {
 
 /** The environment's settings in the shape of a file; unknown variables with our prefix are refused. */
 export function fromVariables(env: Readonly<Record<string, string | undefined>>): unknown {
-  const known: string[] = [configFileVariable, ...settings.map((setting) => setting.env)];
+  const known: string[] = [configFileVariable, keysVariable, ...settings.map((setting) => setting.env)];
   for (const name of Object.keys(env)) {
     if (name.startsWith("PREFILL_JUDGE_") && !known.includes(name)) {
       throw new JudgeError("config", `environment: unknown variable ${name}${hint(name, known)}`);
@@ -99,4 +99,33 @@ function unwrap(schema: unknown): unknown {
 /** The end of a message about an unknown name: the nearest known one. */
 export function hint(found: string, known: readonly string[]): string {
   return known.length === 0 ? "" : `; the nearest known one is ${closest(found, known)}`;
+}
+
+/**
+ * Bearer keys from a file: one a line, blank lines and lines that start with # left out.
+ *
+ * @throws JudgeError `config`; a message never holds a key
+ */
+export function readKeys(file: string | undefined): string[] {
+  if (file === undefined) return [];
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    throw new JudgeError("config", `server.api_keys_file: ${file} cannot be read (${code})`, {
+      cause: error,
+    });
+  }
+  const keys = splitKeys(text.replace(/^#.*$/gm, ""));
+  if (keys.length > 0) return keys;
+  throw new JudgeError(
+    "config",
+    `server.api_keys_file: ${file} holds no key; write one a line, or leave the setting out`,
+  );
+}
+
+/** Keys separated by commas or white space. */
+export function splitKeys(text: string): string[] {
+  return text.split(/[\s,]+/).filter((key) => key !== "");
 }

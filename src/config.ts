@@ -2,8 +2,14 @@
 // file, which outranks the embedded judges. Every fault is one line: what was found, where, what to do.
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
-import { type ConfigFile, configFileVariable, type EncoderTable, type JudgeTable } from "./config-schema.js";
-import { check, fromFlags, fromVariables, hint, readToml } from "./config-sources.js";
+import {
+  type ConfigFile,
+  configFileVariable,
+  type EncoderTable,
+  type JudgeTable,
+  keysVariable,
+} from "./config-schema.js";
+import { check, fromFlags, fromVariables, hint, readKeys, readToml, splitKeys } from "./config-sources.js";
 import type { Truncation } from "./encoder/encoder.js";
 import { JudgeError } from "./errors.js";
 import type { PrimaryRule } from "./verdict/capability.js";
@@ -29,9 +35,30 @@ export interface JudgeConfig {
   readonly truncation: Truncation;
 }
 
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  /** bearer keys; none: open to all */
+  readonly keys: readonly string[];
+  readonly metricsNeedKey: boolean;
+  /** origins of browsers that may call; none: no CORS headers at all */
+  readonly corsOrigins: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly maxConnections: number;
+  /** headers and body of a request must be in by then */
+  readonly requestTimeoutMs: number;
+  readonly shutdownGraceMs: number;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
 export interface Config {
   readonly defaultJudge: string | null;
-  readonly server: { readonly host: string; readonly port: number };
+  readonly server: ServerConfig;
+  readonly log: {
+    readonly level: LogLevel /** absolute; null: standard error */;
+    readonly file: string | null;
+  };
   readonly runtime: {
     readonly threads: number;
     readonly deadlineMs: number;
@@ -75,7 +102,8 @@ export function loadConfig(sources: ConfigSources): Config {
   const flags = check("flags", fromFlags(sources.flags));
 
   const packaged = absolute(embedded, sources.packageRoot);
-  const own = absolute(given, file === undefined ? sources.packageRoot : dirname(resolve(file)));
+  const base = file === undefined ? sources.packageRoot : dirname(resolve(file));
+  const own = absolute(given, base);
   const encoderTables: Record<string, EncoderTable> = { ...packaged.encoders };
   for (const [id, table] of Object.entries(own.encoders))
     encoderTables[id] = { ...encoderTables[id], ...table };
@@ -88,7 +116,12 @@ export function loadConfig(sources: ConfigSources): Config {
   const used = new Set(judges.map((judge) => judge.encoder));
   const config: Config = {
     defaultJudge: flags.default_judge ?? overlay.default_judge ?? given.default_judge ?? null,
-    server: toServer({ ...given.server, ...overlay.server, ...flags.server }),
+    server: toServer(
+      { ...given.server, ...overlay.server, ...flags.server },
+      base,
+      sources.env[keysVariable],
+    ),
+    log: toLog({ ...given.log, ...overlay.log, ...flags.log }, base),
     runtime: toRuntime({ ...given.runtime, ...overlay.runtime, ...flags.runtime }),
     encoders: Object.entries(encoderTables).flatMap(([id, table]) =>
       used.has(id) ? [toEncoder(id, table)] : [],
@@ -151,8 +184,27 @@ function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): 
   };
 }
 
-function toServer(table: NonNullable<ConfigFile["server"]>): Config["server"] {
-  return { host: table.host ?? "127.0.0.1", port: table.port ?? 8080 };
+function toServer(
+  table: NonNullable<ConfigFile["server"]>,
+  base: string,
+  keyList: string | undefined,
+): ServerConfig {
+  const { api_keys_file: keysFile } = table;
+  return {
+    host: table.host ?? "127.0.0.1",
+    port: table.port ?? 8080,
+    keys: [...readKeys(keysFile && resolve(base, keysFile)), ...splitKeys(keyList ?? "")],
+    metricsNeedKey: table.metrics_need_key ?? false,
+    corsOrigins: table.cors_origins ?? [],
+    maxBodyBytes: table.max_body_bytes ?? 32 * 2 ** 20,
+    maxConnections: table.max_connections ?? 1024,
+    requestTimeoutMs: table.request_timeout_ms ?? 30_000,
+    shutdownGraceMs: table.shutdown_grace_ms ?? 10_000,
+  };
+}
+
+function toLog({ level, file }: NonNullable<ConfigFile["log"]>, base: string): Config["log"] {
+  return { level: level ?? "info", file: file === undefined ? null : resolve(base, file) };
 }
 
 function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["runtime"] {

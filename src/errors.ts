@@ -10,6 +10,9 @@ export type ErrorCode =
   | "not_found"
   | "method_not_allowed"
   | "body_too_large"
+  | "unsupported_media_type"
+  | "request_timeout"
+  | "invalid_api_key"
   // conditions under which a well-formed request cannot be judged (AbstainReason in verdict/abstention.ts)
   | "deadline"
   | "encoder_down"

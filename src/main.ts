@@ -5,8 +5,6 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError, Option } from "commander";
 import { baseUrl, routesToml } from "./cli/routes-text.js";
-import { score } from "./cli/score.js";
-import { serve } from "./cli/serve.js";
 import { createTerminal } from "./cli/terminal.js";
 import { type Config, loadConfig } from "./config.js";
 import { configFileVariable, settings } from "./config-schema.js";
@@ -16,7 +14,9 @@ const packageRoot = new URL("../../", import.meta.url);
 const { version } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8")) as {
   version: string;
 };
-const terminal = createTerminal(packageRoot);
+const terminal = createTerminal(packageRoot, version);
+
+// Commands are imported when they run: starting is quick only with what it needs.
 
 /** The settings as options of a command; their values go to the schema unparsed. */
 function withSettings(command: Command): Command {
@@ -47,16 +47,20 @@ const program = new Command("prefill-judge")
   .showSuggestionAfterError();
 
 withSettings(program.command("serve").description("serve the configured judges over HTTP")).action(
-  (_, command) => serve(configOf(command), terminal),
+  async (_, command) => {
+    const { serve } = await import("./cli/serve.js");
+    await serve(configOf(command), terminal);
+  },
 );
 
 withSettings(program.command("score").description("judge a prompt, or a file of prompts, and exit"))
   .argument("[prompt]", "the prompt; without it and without --file, standard input")
   .option("--file <file>", 'JSON lines with a string "prompt"; prints one JSON line each')
   .option("--judge <name>", "id or alias of the judge")
-  .action((prompt: string | undefined, options: { file?: string; judge?: string }, command) =>
-    score(configOf(command), { prompt, file: options.file, judge: options.judge }, terminal),
-  );
+  .action(async (prompt: string | undefined, options: { file?: string; judge?: string }, command) => {
+    const { score } = await import("./cli/score.js");
+    await score(configOf(command), { prompt, file: options.file, judge: options.judge }, terminal);
+  });
 
 withSettings(
   program.command("routes").description("print Switchyard's routes.toml for the configuration"),

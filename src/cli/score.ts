@@ -10,6 +10,7 @@ import { toResult } from "../http/score-route.js";
 import type { Judge } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
 import { createLog } from "../observe/log.js";
+import { createMetrics } from "../observe/metrics.js";
 import { readableText } from "../prompt/judged-text.js";
 import type { CruxSentences } from "../verdict/crux.js";
 import type { Terminal } from "./terminal.js";
@@ -38,7 +39,10 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
     );
   }
   const rows = file === undefined ? null : await readRows(file);
-  const judges = await composeJudges(onlyJudge(config, options.judge), terminal.packageRoot, createLog(null));
+  const judges = await composeJudges(onlyJudge(config, options.judge), terminal.packageRoot, {
+    log: createLog({ write() {} }, "silent"),
+    metrics: createMetrics(),
+  });
   try {
     await judges.start();
     const judge = judges.registry.judges[0]!;

@@ -1,10 +1,12 @@
 // What the commands see of the process: streams, signals, the package's folder.
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Terminal {
   /** folder of package.json */
   readonly packageRoot: URL;
+  readonly version: string;
   readonly errorIsTerminal: boolean;
   readonly inputIsTerminal: boolean;
   /** writes to standard output, with a line feed at the end */
@@ -13,11 +15,13 @@ export interface Terminal {
   readInput(): Promise<string>;
   /** the name of the next SIGTERM or SIGINT */
   nextSignal(): Promise<string>;
+  sleep(milliseconds: number): Promise<void>;
 }
 
-export function createTerminal(packageRoot: URL): Terminal {
+export function createTerminal(packageRoot: URL, version: string): Terminal {
   return {
     packageRoot,
+    version,
     errorIsTerminal: process.stderr.isTTY === true,
     inputIsTerminal: process.stdin.isTTY === true,
     print: (line) => {
@@ -28,5 +32,6 @@ export function createTerminal(packageRoot: URL): Terminal {
       const [signal] = await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
       return signal as string;
     },
+    sleep: (milliseconds) => sleep(milliseconds),
   };
 }

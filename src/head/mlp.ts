@@ -1,14 +1,13 @@
 // The forward pass of one ensemble member. Training and serving share it.
+import { dot } from "./dot.js";
 import type { Linear, Member } from "./weights.js";
 
 /** W·x + b with the sum in float64, optionally through ReLU; input [inputSize] → [outputSize]. */
-export function linear(layer: Linear, input: ArrayLike<number>, relu: boolean): Float64Array {
+export function linear(layer: Linear, input: Float64Array, relu: boolean): Float64Array {
   const { inputSize, outputSize, weight, bias } = layer;
   const output = new Float64Array(outputSize);
   for (let row = 0; row < outputSize; row++) {
-    const offset = row * inputSize;
-    let sum = bias[row]!;
-    for (let column = 0; column < inputSize; column++) sum += weight[offset + column]! * input[column]!;
+    const sum = bias[row]! + dot(weight, row * inputSize, input);
     output[row] = relu && sum < 0 ? 0 : sum;
   }
   return output;

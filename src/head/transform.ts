@@ -1,6 +1,7 @@
 // Pooled hidden states → features: concatenation, StandardScaler, PCA. Sums in float64.
 import type { PooledVectors } from "../features/pooled.js";
 import { pooledKey } from "../features/pooled.js";
+import { dot } from "./dot.js";
 import type { FeatureBlock } from "./weights.js";
 
 /**
@@ -28,11 +29,7 @@ export function transformBlock(block: FeatureBlock, pooled: PooledVectors): Floa
   }
   const features = new Float64Array(block.pcaSize);
   for (let component = 0; component < block.pcaSize; component++) {
-    const offset = component * rawSize;
-    let sum = 0;
-    for (let index = 0; index < rawSize; index++)
-      sum += block.pcaComponents[offset + index]! * centred[index]!;
-    features[component] = sum;
+    features[component] = dot(block.pcaComponents, component * rawSize, centred);
   }
   return features;
 }

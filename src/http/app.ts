@@ -1,14 +1,89 @@
-// The HTTP surface: routes, request ids, and every error in OpenAI's envelope.
+// The HTTP surface: routes, keys, request ids, and every error in OpenAI's envelope.
 import { type Handler, Hono } from "hono";
+import { cors } from "hono/cors";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { answerChat } from "./chat-route.js";
 import { errorEnvelope, wireForm } from "./errors.js";
 import { answerModel, answerModels } from "./models-route.js";
+import { openApiDocument } from "./openapi.js";
 import { answerScore } from "./score-route.js";
 import type { AppEnv, RequestContext, Service } from "./service.js";
 
 /** A client's own request id is taken over when it looks like one. */
 const saneId = /^[\w.:-]{1,128}$/;
+
+interface Route {
+  /** its name in the metrics */
+  readonly name: string;
+  readonly method: "GET" | "POST";
+  readonly paths: readonly string[];
+  /** whether it asks for a key where keys are configured */
+  readonly guarded: boolean;
+  readonly handler: Handler<AppEnv>;
+}
+
+function routesOf(service: Service): Route[] {
+  const guarded = true;
+  return [
+    {
+      name: "chat",
+      method: "POST",
+      paths: ["/v1/chat/completions", "/chat/completions"],
+      guarded,
+      handler: (context) => answerChat(service, context),
+    },
+    {
+      name: "score",
+      method: "POST",
+      paths: ["/v1/score", "/score"],
+      guarded,
+      handler: (context) => answerScore(service, context),
+    },
+    {
+      name: "models",
+      method: "GET",
+      paths: ["/v1/models", "/models"],
+      guarded,
+      handler: (context) => answerModels(service, context),
+    },
+    {
+      name: "model",
+      method: "GET",
+      paths: ["/v1/models/:id{.+}", "/models/:id{.+}"],
+      guarded,
+      handler: (context) => answerModel(service, context),
+    },
+    {
+      name: "health",
+      method: "GET",
+      paths: ["/health"],
+      guarded: false,
+      handler: (context) => context.json({ status: "ok" }),
+    },
+    {
+      name: "ready",
+      method: "GET",
+      paths: ["/ready"],
+      guarded: false,
+      handler: (context) => answerReady(service, context),
+    },
+    {
+      name: "metrics",
+      method: "GET",
+      paths: ["/metrics"],
+      guarded: service.metricsNeedKey,
+      handler: async (context) =>
+        context.body(await service.metrics.render(), 200, { "content-type": service.metrics.contentType }),
+    },
+    {
+      name: "openapi",
+      method: "GET",
+      paths: ["/openapi.json"],
+      guarded: false,
+      handler: (context) => context.json(openApiDocument(service)),
+    },
+  ];
+}
 
 export function createApp(service: Service): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -16,40 +91,63 @@ export function createApp(service: Service): Hono<AppEnv> {
   app.use(async (context, next) => {
     const given = context.req.header("x-request-id");
     const id = given !== undefined && saneId.test(given) ? given : service.newId();
-    context.set("facts", { id, arrivedMs: service.clock() });
-    await next();
+    const arrivedMs = service.clock();
+    context.set("facts", { id, arrivedMs });
+    context.set("route", "other");
+    context.set("outcome", "answered");
+    // before the handler: a header set on a finished response would build it again
     context.header("x-request-id", id);
+    if (service.draining()) context.header("connection", "close");
+    await next();
+    await uploadEnded(context);
+    const { status } = context.res;
+    const outcome = status >= 400 ? "refused" : context.get("outcome");
+    service.metrics.request(context.get("route"), outcome, status, service.clock() - arrivedMs);
   });
+  if (service.corsOrigins.length > 0) app.use(cors({ origin: [...service.corsOrigins] }));
 
-  const on = (method: "GET" | "POST", paths: readonly string[], handler: Handler<AppEnv>) => {
+  for (const { name, method, paths, guarded, handler } of routesOf(service)) {
     for (const path of paths) {
+      app.use(path, async (context, next) => {
+        context.set("route", name);
+        if (guarded) service.access.check(context.req.header("authorization"));
+        await next();
+      });
       app.on(method, path, handler);
       app.all(path, (context) => {
         const allowed = method === "GET" ? "GET, HEAD" : method;
         context.header("allow", allowed);
-        throw new JudgeError("method_not_allowed", `this path takes ${allowed}, found ${context.req.method}`);
+        throw new JudgeError("method_not_allowed", `this path takes ${allowed}`);
       });
     }
-  };
-  on("POST", ["/v1/chat/completions", "/chat/completions"], (context) => answerChat(service, context));
-  on("POST", ["/v1/score", "/score"], (context) => answerScore(service, context));
-  on("GET", ["/v1/models", "/models"], (context) => answerModels(service, context));
-  on("GET", ["/v1/models/:id{.+}", "/models/:id{.+}"], (context) => answerModel(service, context));
-  on("GET", ["/health"], (context) => context.json({ status: "ok" }));
-  on("GET", ["/ready"], (context) => {
-    const judges = Object.fromEntries(service.registry.judges.map((judge) => [judge.id, judge.ready]));
-    return context.json({ ready: service.registry.ready, judges }, service.registry.ready ? 200 : 503);
-  });
-
+  }
   app.notFound((context) =>
     refuse(
       service,
       context,
-      new JudgeError("not_found", "no such path; POST /v1/chat/completions, GET /v1/models"),
+      new JudgeError("not_found", "no such path; GET /openapi.json lists those there are"),
     ),
   );
   app.onError((error, context) => refuse(service, context, asJudgeError(error)));
   return app;
+}
+
+function answerReady({ registry, draining }: Service, context: RequestContext): Response {
+  const ready = registry.ready && !draining();
+  const judges = Object.fromEntries(registry.judges.map((judge) => [judge.id, judge.ready]));
+  return context.json({ ready, judges }, ready ? 200 : 503);
+}
+
+/** A client that is still sending would see its connection reset instead of an early answer. */
+async function uploadEnded({ env: { incoming } }: RequestContext): Promise<void> {
+  if (incoming.complete || incoming.destroyed) return;
+  await new Promise<void>((resolve) => {
+    incoming
+      .once("end", resolve)
+      .once("close", resolve)
+      .once("error", () => resolve());
+    incoming.resume();
+  });
 }
 
 function refuse(service: Service, context: RequestContext, error: JudgeError): Response {
@@ -58,6 +156,7 @@ function refuse(service: Service, context: RequestContext, error: JudgeError): R
   const fault = cause instanceof Error ? cause.name : null;
   service.log.refused({ requestId: context.get("facts").id, code: error.code, status, fault });
   context.header("content-type", "application/json");
+  if (status === 401) context.header("www-authenticate", "Bearer");
   if (retryAfterSeconds !== undefined) context.header("retry-after", String(retryAfterSeconds));
   return context.newResponse(errorEnvelope(error), status as 500);
 }

@@ -4,9 +4,6 @@ import { type ParseErrorCode, visit } from "jsonc-parser";
 import type * as z from "zod";
 import { JudgeError } from "../errors.js";
 
-/** Switchyard passes bodies up to this size; a smaller limit here would become an end user's 413. */
-export const maxBodyBytes = 32 * 2 ** 20;
-
 /** Malformed bodies up to this size are searched for the place of the fault. */
 const maxSearchedLength = 2 ** 20;
 
@@ -14,10 +11,15 @@ const maxSearchedLength = 2 ** 20;
  * The parsed body, checked against `schema`.
  *
  * @throws JudgeError `body_too_large` after the upload has been drained, `invalid_json`, `invalid_request`,
- *   `client_gone`
+ *   `unsupported_media_type`, `client_gone`
  */
-export async function readBody<T>(incoming: IncomingMessage, schema: z.ZodType<T>): Promise<T> {
-  const text = decode(await readBytes(incoming));
+export async function readBody<T>(
+  incoming: IncomingMessage,
+  schema: z.ZodType<T>,
+  maxBodyBytes: number,
+): Promise<T> {
+  checkCoding(incoming);
+  const text = decode(await readBytes(incoming, maxBodyBytes));
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -29,22 +31,38 @@ export async function readBody<T>(incoming: IncomingMessage, schema: z.ZodType<T
   throw invalidRequest(result.error);
 }
 
-async function readBytes(incoming: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+/** @throws JudgeError `unsupported_media_type` for a compressed body, or a charset other than UTF-8 */
+function checkCoding({ headers }: IncomingMessage): void {
+  const coding = headers["content-encoding"] ?? "identity";
+  if (coding.toLowerCase() !== "identity") {
+    throw new JudgeError("unsupported_media_type", "found a content-encoding, wanted the JSON uncompressed");
+  }
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers["content-type"] ?? "")?.[1] ?? "utf-8";
+  if (!/^(utf-?8|us-ascii)$/i.test(charset)) {
+    throw new JudgeError("unsupported_media_type", "found another charset, wanted JSON as UTF-8");
+  }
+}
+
+/** Past the limit the rest is read and thrown away: a client that is still sending would miss the answer. */
+function readBytes(incoming: IncomingMessage, maxBodyBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBodyBytes) chunks.push(chunk);
       else chunks.length = 0;
-    }
-  } catch (error) {
-    throw new JudgeError("client_gone", "the client left while it sent the body", { cause: error });
-  }
-  if (size > maxBodyBytes) {
-    throw new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`);
-  }
-  return Buffer.concat(chunks, size);
+    });
+    incoming.once("end", () => {
+      if (size <= maxBodyBytes) return resolve(Buffer.concat(chunks, size));
+      reject(new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`));
+    });
+    const left = (cause?: Error) => {
+      reject(new JudgeError("client_gone", "the client left while it sent the body", { cause }));
+    };
+    incoming.once("error", left);
+    incoming.once("close", () => left());
+  });
 }
 
 function decode(bytes: Buffer): string {

@@ -5,18 +5,19 @@ import { readBody } from "./body.js";
 import { ChatRequest, toMessages } from "./chat-schema.js";
 import { renderCompletion, renderStream } from "./completion.js";
 import { renderContent } from "./content.js";
-import { clientSignal, enforceOnFailure, type RequestContext, type Service } from "./service.js";
+import { clientSignal, enforceOnFailure, type RequestContext, record, type Service } from "./service.js";
 
 export async function answerChat(service: Service, context: RequestContext): Promise<Response> {
-  const request = await readBody(context.env.incoming, ChatRequest);
+  const request = await readBody(context.env.incoming, ChatRequest, service.maxBodyBytes);
   const { registry } = service;
   const judge = request.model == null ? registry.first : registry.find(request.model);
   const { text, ignoredParts } = judgedText(toMessages(request));
   const [judgement] = await judge.judge([text], clientSignal(context));
   enforceOnFailure(service, judge, judgement!);
 
-  const { arrivedMs, id } = context.get("facts");
-  const judged: Judged = { judge, judgement: judgement!, ignoredParts, totalMs: service.clock() - arrivedMs };
+  const totalMs = service.clock() - context.get("facts").arrivedMs;
+  const judged: Judged = { judge, judgement: judgement!, ignoredParts, totalMs };
+  record(service, context, judge, judgement!, totalMs);
   const parts = {
     id: `chatcmpl-${service.newId()}`,
     created: Math.floor(service.now() / 1000),
@@ -24,16 +25,6 @@ export async function answerChat(service: Service, context: RequestContext): Pro
     content: renderContent(service.sentences, judge, judgement!),
     choices: request.n ?? 1,
   };
-  const { pSolve, tokens, truncated, abstained } = judged.judgement;
-  service.log.judged({
-    requestId: id,
-    judge: judge.id,
-    pSolve,
-    tokens,
-    truncated,
-    abstained,
-    totalMs: judged.totalMs,
-  });
   if (request.stream !== true) {
     return context.body(renderCompletion(parts), 200, {
       ...answerHeaders(judged),

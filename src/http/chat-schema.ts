@@ -9,7 +9,11 @@ const Part = z
     path: ["text"],
     error: "wanted a string in a part of type text",
   });
-const Parts = z.array(Part);
+const maxItems = 10_000;
+const Parts = z
+  .array(z.unknown())
+  .max(maxItems, { error: `wanted at most ${maxItems} parts` })
+  .pipe(z.array(Part));
 
 /** Only a user message's content is read, so only its form matters. */
 const ChatMessage = z
@@ -31,7 +35,12 @@ const ChatMessage = z
 
 export const ChatRequest = z.looseObject({
   model: z.string().nullish(),
-  messages: z.array(ChatMessage).min(1, { error: "wanted at least one message" }),
+  // counted before each is looked at: a body of millions must not cost millions of issues
+  messages: z
+    .array(z.unknown())
+    .min(1, { error: "wanted at least one message" })
+    .max(maxItems, { error: `wanted at most ${maxItems} messages` })
+    .pipe(z.array(ChatMessage)),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   n: z.int().min(1).max(8).nullish(),
@@ -52,3 +61,46 @@ function toContent(content: unknown): Content {
   const texts = parts.filter((part) => part.type === "text").map((part) => part.text as string);
   return { texts, otherParts: parts.length - texts.length };
 }
+
+/** A message as JSON Schema, for the API document: what the check above cannot tell by itself. */
+export const messageJsonSchema = {
+  anyOf: [
+    {
+      type: "object",
+      required: ["role"],
+      properties: {
+        role: { const: "user" },
+        content: {
+          anyOf: [
+            { type: "string" },
+            { type: "null" },
+            {
+              type: "array",
+              maxItems,
+              items: {
+                anyOf: [
+                  {
+                    type: "object",
+                    required: ["type", "text"],
+                    properties: { type: { const: "text" }, text: { type: "string" } },
+                  },
+                  {
+                    type: "object",
+                    required: ["type"],
+                    properties: { type: { type: "string", not: { const: "text" } } },
+                  },
+                ],
+              },
+            },
+          ],
+        },
+      },
+    },
+    {
+      type: "object",
+      required: ["role"],
+      description: "Any other role: developer, system, assistant, tool, function. Not read.",
+      properties: { role: { type: "string", not: { const: "user" } } },
+    },
+  ],
+};

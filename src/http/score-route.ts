@@ -4,35 +4,44 @@ import type { Judgement } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
 import { readableText } from "../prompt/judged-text.js";
 import { judgeHeaders, milliseconds } from "./answer.js";
+import type { ScoreAnswer, ScoreResult } from "./answer-schema.js";
 import { readBody } from "./body.js";
-import { clientSignal, enforceOnFailure, type RequestContext, type Service } from "./service.js";
+import { clientSignal, enforceOnFailure, type RequestContext, record, type Service } from "./service.js";
 
-const ScoreRequest = z.strictObject({
+export const ScoreRequest = z.strictObject({
   model: z.string().nullish(),
+  // counted before each is looked at: a body of millions must not cost millions of issues
   prompts: z
-    .array(z.string())
+    .array(z.unknown())
     .min(1, { error: "wanted at least one prompt" })
-    .max(1000, { error: "wanted at most 1,000 prompts" }),
+    .max(1000, { error: "wanted at most 1,000 prompts" })
+    .pipe(z.array(z.string())),
 });
 
 export async function answerScore(service: Service, context: RequestContext): Promise<Response> {
-  const request = await readBody(context.env.incoming, ScoreRequest);
+  const request = await readBody(context.env.incoming, ScoreRequest, service.maxBodyBytes);
   const { registry } = service;
   const judge = request.model == null ? registry.first : registry.find(request.model);
   const judgements: Judgement[] = [];
+  const { arrivedMs } = context.get("facts");
   for await (const batch of scoreBatches(judge, request.prompts.map(readableText), clientSignal(context))) {
-    for (const judgement of batch) enforceOnFailure(service, judge, judgement);
+    for (const judgement of batch) {
+      enforceOnFailure(service, judge, judgement);
+      record(service, context, judge, judgement, service.clock() - arrivedMs);
+    }
     judgements.push(...batch);
   }
-  const { arrivedMs, id } = context.get("facts");
   const totalMs = service.clock() - arrivedMs;
-  service.log.scored({ requestId: id, judge: judge.id, prompts: judgements.length, totalMs });
-  const answer = { model: judge.id, results: judgements.map(toResult), milliseconds: milliseconds(totalMs) };
+  const answer: z.infer<typeof ScoreAnswer> = {
+    model: judge.id,
+    results: judgements.map(toResult),
+    milliseconds: milliseconds(totalMs),
+  };
   return context.json(answer, 200, judgeHeaders(judge));
 }
 
 /** One judgement in the words of the wire. */
-export function toResult(judgement: Judgement) {
+export function toResult(judgement: Judgement): z.infer<typeof ScoreResult> {
   return {
     p_solve: judgement.pSolve,
     probabilities: judgement.probabilities,

@@ -1,18 +1,25 @@
 // What the routes share: the parts the app is made of, and the life of one request.
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import { type ErrorCode, JudgeError } from "../errors.js";
+import { JudgeError } from "../errors.js";
 import type { Judge, Judgement } from "../judge/judge.js";
 import type { Registry } from "../judge/registry.js";
 import type { Log } from "../observe/log.js";
+import type { Metrics, Outcome } from "../observe/metrics.js";
 import type { CruxSentences } from "../verdict/crux.js";
+import type { Access } from "./access.js";
 
 export interface Service {
   readonly registry: Registry;
   readonly sentences: CruxSentences;
   /** what becomes of a well-formed request that cannot be judged */
   readonly onFailure: "abstain" | "error";
+  readonly access: Access;
+  readonly metricsNeedKey: boolean;
+  readonly corsOrigins: readonly string[];
+  readonly maxBodyBytes: number;
   readonly log: Log;
+  readonly metrics: Metrics;
   /** milliseconds, monotonic */
   readonly clock: () => number;
   /** seconds since 1970 at which the server started */
@@ -20,6 +27,9 @@ export interface Service {
   /** milliseconds since 1970 */
   readonly now: () => number;
   readonly newId: () => string;
+  /** true once the server has been told to end: not ready, and every connection ends with its answer */
+  readonly draining: () => boolean;
+  readonly version: string;
 }
 
 export interface RequestFacts {
@@ -28,7 +38,10 @@ export interface RequestFacts {
   readonly arrivedMs: number;
 }
 
-export type AppEnv = { Bindings: HttpBindings; Variables: { facts: RequestFacts } };
+export type AppEnv = {
+  Bindings: HttpBindings;
+  Variables: { facts: RequestFacts; route: string; outcome: Outcome };
+};
 export type RequestContext = Context<AppEnv>;
 
 /** A signal that aborts when the client leaves before its answer is out. */
@@ -41,12 +54,40 @@ export function clientSignal({ env: { outgoing } }: RequestContext): AbortSignal
 }
 
 /**
+ * Counts a judgement, and logs it once the answer is out: writing a line takes as long as the head.
+ *
+ * @param totalMs since the request arrived
+ */
+export function record(
+  service: Service,
+  context: RequestContext,
+  judge: Judge,
+  judgement: Judgement,
+  totalMs: number,
+): void {
+  const { pSolve, abstained, tokens, truncated, milliseconds } = judgement;
+  const requestId = context.get("facts").id;
+  context.set("outcome", abstained === null ? "judged" : "abstained");
+  setImmediate(() => {
+    const sample = {
+      judge: judge.id,
+      pSolve,
+      abstained,
+      tokens,
+      truncated,
+      milliseconds: { ...milliseconds },
+    };
+    service.metrics.judged(sample);
+    service.log.judged({ requestId, ...sample, totalMs });
+  });
+}
+
+/**
  * Turns an abstention into an error where the configuration wants that.
  *
  * @throws JudgeError `deadline`, `encoder_down`, `encoder_error` or `internal`
  */
 export function enforceOnFailure(service: Service, judge: Judge, { abstained }: Judgement): void {
   if (service.onFailure === "abstain" || abstained === null || abstained === "no_user_text") return;
-  const code: ErrorCode = abstained;
-  throw new JudgeError(code, `judge ${judge.id} has no result: ${abstained.replaceAll("_", " ")}`);
+  throw new JudgeError(abstained, `judge ${judge.id} has no result: ${abstained.replaceAll("_", " ")}`);
 }

@@ -3,7 +3,9 @@
 import { pino } from "pino";
 import pretty from "pino-pretty";
 
-/** What a judged request leaves in the log. */
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+/** What a judgement leaves in the log. */
 export interface JudgedEntry {
   readonly requestId: string;
   readonly judge: string;
@@ -11,12 +13,13 @@ export interface JudgedEntry {
   readonly tokens: number;
   readonly truncated: boolean;
   readonly abstained: string | null;
+  /** by stage */
+  readonly milliseconds: Readonly<Record<string, number>>;
   readonly totalMs: number;
 }
 
 export interface Log {
   judged(entry: JudgedEntry): void;
-  scored(entry: { requestId: string; judge: string; prompts: number; totalMs: number }): void;
   /** a request that ended in an error of code `code`; `fault` is the class of an unexpected exception */
   refused(entry: { requestId: string; code: string; status: number; fault: string | null }): void;
   /** a fault behind an abstention */
@@ -42,6 +45,8 @@ export interface Log {
     readyMs: number;
   }): void;
   listening(entry: { host: string; port: number }): void;
+  /** a public address without keys */
+  open(entry: { host: string }): void;
   closing(entry: { signal: string }): void;
 }
 
@@ -55,19 +60,22 @@ export function standardErrorTarget(isTerminal: boolean): LogTarget {
   return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : pino.destination(2);
 }
 
-/** @param target null: nothing is logged */
-export function createLog(target: LogTarget | null): Log {
-  const log = target === null ? pino({ level: "silent" }) : pino({ base: null }, target);
+/** JSON lines to the end of an open file. */
+export function fileTarget(descriptor: number): LogTarget {
+  return pino.destination({ dest: descriptor, sync: true });
+}
+
+export function createLog(target: LogTarget, level: LogLevel): Log {
+  const log = pino({ base: null, level }, target);
   return {
     judged: (entry) => log.info(snake(entry), "judged"),
-    scored: (entry) => log.info(snake(entry), "scored"),
-    refused: (entry) =>
-      entry.status >= 500 ? log.error(snake(entry), "refused") : log.info(snake(entry), "refused"),
-    fault: (entry) => log.error(snake(entry), "fault"),
+    refused: (entry) => log[entry.status >= 500 ? "error" : "info"](snake(entry), "refused"),
+    fault: (entry) => log.warn(snake(entry), "fault"),
     encoderUp: (entry) => log.info(snake(entry), "encoder up"),
     encoderDown: (entry) => log.error(snake(entry), "encoder down"),
     judgeReady: (entry) => log.info(snake(entry), "judge ready"),
     listening: (entry) => log.info(snake(entry), "listening"),
+    open: (entry) => log.warn(snake(entry), "anyone who reaches this address may ask: no key is configured"),
     closing: (entry) => log.info(snake(entry), "closing"),
   };
 }
@@ -78,7 +86,8 @@ function snake(entry: object): Record<string, unknown> {
   for (const [name, value] of Object.entries(entry)) {
     if (value === null) continue;
     const key = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    fields[key] = typeof value === "number" ? Math.round(value * 1e6) / 1e6 : value;
+    if (typeof value === "object") fields[key] = snake(value);
+    else fields[key] = typeof value === "number" ? Math.round(value * 1e6) / 1e6 : value;
   }
   return fields;
 }

@@ -1,15 +1,15 @@
-// The benchmark's own helper processes: started by file, asked by message, ended with the benchmark.
+// The benchmark's own child processes: started by file, asked by message, ended with the benchmark.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 
-export interface Helper {
+export interface Child {
   /** @throws Error when the process ends instead of answering */
   ask<Reply>(message: object): Promise<Reply>;
   close(): Promise<void>;
 }
 
 /** @param file a compiled file of this folder, such as `load-process.js` */
-export function startHelper(file: string): Helper {
+export function startChild(file: string): Child {
   const child = fork(new URL(file, import.meta.url), { serialization: "advanced", execArgv: [] });
   return {
     async ask<Reply>(message: object): Promise<Reply> {

@@ -1,9 +1,6 @@
-// How long /health takes while clients keep a judge busy. What is measured: from the probe's first byte to the last
-// byte of the answer, seen by a process that does nothing else, one probe at a time; so it holds the server's event
-// loop and the waiting for a core, in the server and here, but no work of the load (another process). Cores are all
-// taken by the forward, so the same probe also asks a bare HTTP server in turn: what that one takes is the machine's.
+// How long /health takes while clients keep a judge busy, beside a bare HTTP server probed in the same seconds.
 import { setTimeout as sleep } from "node:timers/promises";
-import { startHelper } from "./child.js";
+import { startChild } from "./child.js";
 import { createClient } from "./client.js";
 import type { LoadResult, LoadStart } from "./load-process.js";
 import { type Summary, summarize } from "./statistics.js";
@@ -21,10 +18,17 @@ export interface HealthResult {
   readonly load: LoadResult;
 }
 
-/** Probes for `seconds` under the load of `clients` parallel ones. */
+/**
+ * Probes for `seconds` under the load of `clients` parallel ones.
+ *
+ * Measured is the time from a probe's first byte to the last byte of its answer, one probe at a time, in a process that
+ * does nothing else: it holds the server's event loop and the waiting for a core, there and here, but no work of the
+ * load (another process, and a nicer one). The forward takes every core, so what the bare server takes is the machine's
+ * share.
+ */
 export async function measureHealth(start: LoadStart, seconds: number): Promise<HealthResult> {
-  const load = startHelper("load-process.js");
-  const bareServer = startHelper("bare-server-process.js");
+  const load = startChild("load-process.js");
+  const bareServer = startChild("bare-server-process.js");
   const client = createClient(start.port, 1);
   const bareClient = createClient(await bareServer.ask<number>({}), 1);
   const healthMs: number[] = [];

@@ -1,6 +1,6 @@
 // A judged request against its floor: the same token ids run by onnxruntime alone, and asked of the server over one
 // kept connection. The two take turns in rounds, never at the same time, so that a busy minute hits both.
-import { startHelper } from "./child.js";
+import { startChild } from "./child.js";
 import { createClient, type StageTimes, type TimedAnswer } from "./client.js";
 import type { FloorLoad, FloorRun } from "./floor-process.js";
 import { promptOfTokens } from "./prompts.js";
@@ -14,6 +14,11 @@ const sizes = [
   { tokens: 500, perRound: 3 },
 ];
 const rounds = 7;
+
+interface Prompt {
+  readonly text: string;
+  readonly ids: readonly number[];
+}
 
 export interface LatencyResult {
   readonly judge: string;
@@ -44,35 +49,20 @@ export async function measureLatency(
   port: number,
   threads: number,
 ): Promise<LatencyResult[]> {
-  const floor = startHelper("floor-process.js");
+  const floor = startChild("floor-process.js");
   const client = createClient(port, 1);
   const { modelFile, outputs, judge } = subject;
   try {
     await floor.ask({ modelFile, outputs, threads } satisfies FloorLoad);
+    const runFloor = (batch: readonly (readonly number[])[]) =>
+      floor.ask<number[]>({ batch } satisfies FloorRun);
+    const runServer = async (prompts: readonly Prompt[]) => {
+      const answers: TimedAnswer[] = [];
+      for (const { text, ids } of prompts) answers.push(checked(await client.ask(judge, text), ids.length));
+      return answers;
+    };
     const results: LatencyResult[] = [];
-    for (const { tokens, perRound } of sizes) {
-      const floorRounds: number[][] = [];
-      const judgedRounds: TimedAnswer[][] = [];
-      const prompts = promptsOf(subject, tokens, rounds * (perRound + 1));
-      for (let round = 0; round < rounds; round++) {
-        const asked = prompts.slice(round * (perRound + 1), (round + 1) * (perRound + 1));
-        const turns = [
-          async () => {
-            const batch = asked.map(({ ids }) => ids);
-            floorRounds.push((await floor.ask<number[]>({ batch } satisfies FloorRun)).slice(1));
-          },
-          async () => {
-            const answers: TimedAnswer[] = [];
-            for (const { prompt, ids } of asked)
-              answers.push(checked(await client.ask(judge, prompt), ids.length));
-            judgedRounds.push(answers.slice(1));
-          },
-        ];
-        for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn();
-      }
-      const mostTokens = Math.max(...prompts.map(({ ids }) => ids.length));
-      results.push(toResult(judge, mostTokens, floorRounds, judgedRounds));
-    }
+    for (const size of sizes) results.push(await takeTurns(subject, size, runFloor, runServer));
     return results;
   } finally {
     client.close();
@@ -80,10 +70,31 @@ export async function measureLatency(
   }
 }
 
-function promptsOf({ tokenIds }: Subject, tokens: number, count: number) {
+/** The rounds of one size. The first request of a turn only brings back what the other side drove out of the caches. */
+async function takeTurns(
+  subject: Subject,
+  { tokens, perRound }: (typeof sizes)[number],
+  runFloor: (batch: readonly (readonly number[])[]) => Promise<number[]>,
+  runServer: (prompts: readonly Prompt[]) => Promise<TimedAnswer[]>,
+): Promise<LatencyResult> {
+  const floorRounds: number[][] = [];
+  const judgedRounds: TimedAnswer[][] = [];
+  const perTurn = perRound + 1;
+  const prompts = promptsOf(subject, tokens, rounds * perTurn);
+  for (let round = 0; round < rounds; round++) {
+    const asked = prompts.slice(round * perTurn, (round + 1) * perTurn);
+    const floorTurn = async () => floorRounds.push((await runFloor(asked.map(({ ids }) => ids))).slice(1));
+    const serverTurn = async () => judgedRounds.push((await runServer(asked)).slice(1));
+    for (const turn of round % 2 === 0 ? [floorTurn, serverTurn] : [serverTurn, floorTurn]) await turn();
+  }
+  const mostTokens = Math.max(...prompts.map(({ ids }) => ids.length));
+  return toResult(subject.judge, mostTokens, floorRounds, judgedRounds);
+}
+
+function promptsOf({ tokenIds }: Subject, tokens: number, count: number): Prompt[] {
   return Array.from({ length: count }, (_, variant) => {
-    const prompt = promptOfTokens(variant, tokens, (text) => tokenIds(text).length);
-    return { prompt, ids: tokenIds(prompt) };
+    const text = promptOfTokens(variant, tokens, (candidate) => tokenIds(candidate).length);
+    return { text, ids: tokenIds(text) };
   });
 }
 

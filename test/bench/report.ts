@@ -42,10 +42,10 @@ export function judgeTargets(result: Omit<BenchResult, "verdicts">): Verdict[] {
       met: readyMs.p50 <= targets.readyMs,
       found: `${readyMs.p50.toFixed(0)} ms, ${readyMs.min.toFixed(0)} to ${readyMs.max.toFixed(0)}`,
     },
-    ...health.map(({ judge, clients, health: probes }) => ({
+    ...health.map(({ judge, clients, health: probes, bare }) => ({
       target: `/health while ${clients} clients ask ${judge}: at most ${targets.healthMs} ms`,
       met: probes.max <= targets.healthMs,
-      found: `p99 ${ms(probes.p99)}, max ${ms(probes.max)} ms`,
+      found: `max ${ms(probes.max)} ms, p99 ${ms(probes.p99)} (bare server: ${ms(bare.max)}, ${ms(bare.p99)})`,
     })),
     ...parallel.map(({ judge, clients, largestDifference }) => ({
       target: `${judge}, ${clients} clients: p_solve of a single one within ${targets.pSolveDifference}`,

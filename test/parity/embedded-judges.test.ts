@@ -8,6 +8,7 @@ import type { Encoding, Tokens, View } from "../../src/encoder/encoder.js";
 import { requiredFeatures } from "../../src/head/head.js";
 import type { Judge } from "../../src/judge/judge.js";
 import { createLog } from "../../src/observe/log.js";
+import { createMetrics } from "../../src/observe/metrics.js";
 import { largestDifference, packagePath, packageRoot, parityRows } from "../support/fixtures.js";
 
 const subjects = [
@@ -23,7 +24,10 @@ describe("embedded judges", () => {
       flags: { "--deadline-ms": "600000" },
       packageRoot: packagePath(""),
     });
-    judges = await composeJudges(config, packageRoot, createLog(null));
+    judges = await composeJudges(config, packageRoot, {
+      log: createLog({ write() {} }, "silent"),
+      metrics: createMetrics(),
+    });
     await judges.start();
   });
   after(() => judges.close());

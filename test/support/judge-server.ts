@@ -8,6 +8,7 @@ import { type Config, loadConfig } from "../../src/config.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { listen } from "../../src/http/listen.js";
 import { createLog } from "../../src/observe/log.js";
+import { createMetrics } from "../../src/observe/metrics.js";
 import { fixturePath, packagePath, packageRoot } from "./fixtures.js";
 
 /** One judge `tiny` (alias `judge`) on the tiny encoder: layers 0–3, outputs weak and strong. */
@@ -51,9 +52,11 @@ export function parseConfig(toml: string, flags: Record<string, string> = {}): C
 export async function startJudgeServer(toml = tinyConfig, flags = {}, start = true): Promise<JudgeServer> {
   const config = parseConfig(toml, flags);
   const logLines: string[] = [];
-  const log = createLog({ write: (line) => logLines.push(line) });
-  const judges = await composeJudges(config, packageRoot, log);
-  const listening = await listen(composeApp(judges, config, log), config.server);
+  const log = createLog({ write: (line) => logLines.push(line) }, config.log.level);
+  const observers = { log, metrics: createMetrics() };
+  const judges = await composeJudges(config, packageRoot, observers);
+  const app = composeApp({ judges, config, observers, version: "0.0.0-test", draining: () => false });
+  const listening = await listen(app, config.server);
   if (start) await judges.start();
   const url = `http://127.0.0.1:${listening.port}`;
   return {
@@ -68,7 +71,7 @@ export async function startJudgeServer(toml = tinyConfig, flags = {}, start = tr
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
     async close() {
-      await listening.close();
+      await listening.close(5000);
       await judges.close();
     },
   };

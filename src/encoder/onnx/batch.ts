@@ -7,6 +7,8 @@ import type { Tokenizer } from "./tokenizer.js";
 
 /** Padded tokens of one forward; bounds its memory. */
 const maxBatchTokens = 4096;
+/** The longest text of a forward over its shortest. */
+const maxPadding = 1.25;
 
 export interface BatchResult {
   readonly encodings: (Encoding | JudgeError)[];
@@ -64,7 +66,10 @@ export async function encodeBatch(
   return { encodings, milliseconds: { tokenize: tokenized - started, prefill: parts.clock() - tokenized } };
 }
 
-/** Indices of the tokenised texts, sorted by length and cut so that each group pads to at most maxBatchTokens. */
+/**
+ * Indices of the tokenised texts, sorted by length and cut into groups that pad to at most maxBatchTokens and by at most
+ * a quarter of a text's own length.
+ */
 function groupByLength(tokens: readonly (Tokens | JudgeError)[]): number[][] {
   const length = (row: number) => (tokens[row] as Tokens).ids.length;
   const rows = tokens.flatMap((entry, row) => (entry instanceof JudgeError ? [] : [row]));
@@ -72,7 +77,11 @@ function groupByLength(tokens: readonly (Tokens | JudgeError)[]): number[][] {
   const groups: number[][] = [];
   for (const row of rows) {
     const group = groups.at(-1);
-    if (group !== undefined && (group.length + 1) * length(row) <= maxBatchTokens) group.push(row);
+    const fits =
+      group !== undefined &&
+      (group.length + 1) * length(row) <= maxBatchTokens &&
+      length(row) <= maxPadding * length(group[0]!);
+    if (fits) group.push(row);
     else groups.push([row]);
   }
   return groups;

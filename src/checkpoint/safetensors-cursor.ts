@@ -1,0 +1,116 @@
+// Walks the text of a safetensors header. The only JSON reader that sees repeated keys and cannot be made to build deep
+// or wide nesting; knows the shape of a header's JSON, not its meaning.
+import { JudgeError } from "../errors.js";
+
+const maxKeys = 100_000;
+/** Integers in one list: dimensions of a tensor, or its two offsets. */
+const maxIntegers = 64;
+const whiteSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/**
+ * Walks the header's text and accepts only the JSON that a header consists of: objects, strings, lists of unsigned
+ * integers. Unlike JSON.parse it sees a repeated key, and it stops at the first token that does not belong, so deep
+ * or wide nesting is never built.
+ */
+export class HeaderCursor {
+  private position = 0;
+  /** whatever stands where a number should */
+  private readonly token = /[-+.\w]+/y;
+
+  constructor(private readonly text: string) {}
+
+  /** Reads `{"key": value, …}`; `readValue` must read the value. Keys are compared after their escapes. */
+  readObject(place: string, readValue: (key: string) => void): void {
+    const keys = new Set<string>();
+    this.expect("{", place);
+    if (this.accept("}")) return;
+    do {
+      const key = this.readString(place);
+      if (keys.has(key)) throw refusal(`${place} has the key ${show(key)} twice, wanted it once`);
+      // harmless here, but a trap for whoever copies names into an object
+      if (key === "__proto__") throw refusal(`${place} has the key "__proto__", wanted any other name`);
+      keys.add(key);
+      // V8 stalls on an object of more than 2^23 keys; real files have a few thousand
+      if (keys.size > maxKeys)
+        throw refusal(`${place} has more than ${maxKeys} keys, wanted at most that many`);
+      this.expect(":", place);
+      readValue(key);
+    } while (this.accept(","));
+    this.expect("}", place);
+  }
+
+  readIntegers(place: string): number[] {
+    const values: number[] = [];
+    this.expect("[", place);
+    if (this.accept("]")) return values;
+    do {
+      if (values.length === maxIntegers) throw refusal(`${place} has more than ${maxIntegers} numbers`);
+      values.push(this.readInteger(place));
+    } while (this.accept(","));
+    this.expect("]", place);
+    return values;
+  }
+
+  readString(place: string): string {
+    this.expect('"', place);
+    let end = this.position;
+    while (end < this.text.length && this.text[end] !== '"') end += this.text[end] === "\\" ? 2 : 1;
+    const literal = this.text.slice(this.position - 1, end + 1);
+    this.position = end + 1;
+    try {
+      // one string literal and nothing else: its escapes resolved, raw control characters refused
+      const value: string = JSON.parse(literal);
+      if (!/\p{Surrogate}/u.test(value)) return value;
+    } catch (cause) {
+      throw refusal(`${place} holds a string that is not valid JSON, wanted a valid one`, cause);
+    }
+    throw refusal(`${place} holds a string with half a surrogate pair, wanted Unicode text`);
+  }
+
+  /** Demands that nothing but padding is left. */
+  expectEnd(): void {
+    if (this.peek() !== undefined) throw this.unexpected("header", "nothing but spaces after the object");
+  }
+
+  private readInteger(place: string): number {
+    this.peek();
+    this.token.lastIndex = this.position;
+    const literal = this.token.exec(this.text)?.[0];
+    if (literal === undefined) throw this.unexpected(place, "an integer");
+    this.position += literal.length;
+    const value = Number(literal);
+    if (/^(0|[1-9]\d*)$/.test(literal) && Number.isSafeInteger(value)) return value;
+    throw refusal(`${place} holds ${show(literal)}, wanted integers from 0 to 2^53 - 1`);
+  }
+
+  /** The next character that is not JSON's white space. */
+  private peek(): string | undefined {
+    while (whiteSpace.has(this.text.charCodeAt(this.position))) this.position++;
+    return this.text[this.position];
+  }
+
+  private accept(character: string): boolean {
+    const accepted = this.peek() === character;
+    if (accepted) this.position++;
+    return accepted;
+  }
+
+  private expect(character: string, place: string): void {
+    if (!this.accept(character)) throw this.unexpected(place, character === '"' ? "a string" : character);
+  }
+
+  private unexpected(place: string, wanted: string): JudgeError {
+    const found = this.position < this.text.length ? show(this.text.charAt(this.position)) : "its end";
+    return refusal(`${place}: found ${found} at character ${this.position} of the header, wanted ${wanted}`);
+  }
+}
+
+/** A name from the file, fit for a message of one line. */
+export function show(text: string): string {
+  return `"${text.slice(0, 80).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "")}"`;
+}
+
+/** The error for a file that is not as the format demands. */
+export function refusal(message: string, cause?: unknown): JudgeError {
+  return new JudgeError("checkpoint", `safetensors: ${message}`, { cause });
+}

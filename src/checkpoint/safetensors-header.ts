@@ -1,0 +1,124 @@
+// The header of a safetensors file, read and checked: what each tensor is, and where its bytes lie. Reads no tensor.
+import { HeaderCursor, refusal, show } from "./safetensors-cursor.js";
+
+/** Bytes per value. Python's writer puts the tensors' bytes in this order of dtypes, then by name. */
+export const bytesPerValue = { I64: 8, F64: 8, F32: 4, BF16: 2, F16: 2 } as const;
+export type Dtype = keyof typeof bytesPerValue;
+export const dtypes = Object.keys(bytesPerValue);
+export const metadataKey = "__metadata__";
+const maxHeaderBytes = 100_000_000;
+
+/** One tensor as the header describes it. */
+export interface Entry {
+  readonly name: string;
+  readonly dtype: Dtype;
+  readonly shape: readonly number[];
+  /** offsets into the bytes behind the header */
+  readonly begin: number;
+  readonly end: number;
+}
+
+export interface Header {
+  readonly entries: readonly Entry[];
+  /** without a prototype */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** offset of the first byte behind the header */
+  readonly end: number;
+}
+
+/** @throws JudgeError `checkpoint` for a header, or a layout of the bytes behind it, that the format forbids */
+export function readHeader(bytes: Uint8Array): Header {
+  const { text, end } = readHeaderText(bytes);
+  const cursor = new HeaderCursor(text);
+  const metadata: Record<string, string> = Object.create(null);
+  const entries: Entry[] = [];
+  cursor.readObject("header", (key) => {
+    if (key !== metadataKey) entries.push(readEntry(cursor, key));
+    else
+      cursor.readObject(metadataKey, (name) => {
+        metadata[name] = cursor.readString(metadataKey);
+      });
+  });
+  cursor.expectEnd();
+  checkLayout(entries, bytes.byteLength - end);
+  return { entries, metadata, end };
+}
+
+/** Bytes of a tensor; null for a shape that is none or too large to count exactly: no overflow passes for a small one. */
+export function byteLengthOf(dtype: Dtype, shape: readonly number[]): number | null {
+  let length: number = bytesPerValue[dtype];
+  for (const size of shape) {
+    length *= size;
+    if (!Number.isSafeInteger(size) || size < 0 || !Number.isSafeInteger(length)) return null;
+  }
+  return length;
+}
+
+/** The header as text, and the offset of the byte behind it. */
+function readHeaderText(bytes: Uint8Array): { text: string; end: number } {
+  if (bytes.byteLength < 8) throw refusal(`found a file of ${bytes.byteLength} bytes, wanted at least 8`);
+  const size = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
+  if (size > maxHeaderBytes) {
+    throw refusal(`found a header length of ${size}, wanted at most ${maxHeaderBytes}`);
+  }
+  const end = 8 + Number(size);
+  if (end > bytes.byteLength) {
+    throw refusal(`found a header length of ${size}, wanted at most the ${bytes.byteLength - 8} bytes left`);
+  }
+  if (size === 0n || bytes[8] !== 0x7b) throw refusal("found a header without its first {, wanted an object");
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(8, end));
+    return { text, end };
+  } catch (cause) {
+    throw refusal("found a header that is not UTF-8, wanted UTF-8", cause);
+  }
+}
+
+/** Reads the value `{"dtype": …, "shape": …, "data_offsets": …}` and checks all that concerns this tensor alone. */
+function readEntry(cursor: HeaderCursor, name: string): Entry {
+  const place = `tensor ${show(name)}`;
+  const found: { dtype?: string; shape?: number[]; offsets?: number[] } = {};
+  cursor.readObject(place, (key) => {
+    if (key === "dtype") found.dtype = cursor.readString(place);
+    else if (key === "shape") found.shape = cursor.readIntegers(`${place} shape`);
+    else if (key === "data_offsets") found.offsets = cursor.readIntegers(`${place} data_offsets`);
+    else throw refusal(`${place} has the unknown key ${show(key)}, wanted dtype, shape and data_offsets`);
+  });
+  const { dtype, shape, offsets } = found;
+  if (dtype === undefined || shape === undefined || offsets === undefined) {
+    throw refusal(`${place} lacks a key, wanted dtype, shape and data_offsets`);
+  }
+  if (!isDtype(dtype)) throw refusal(`${place} has dtype ${show(dtype)}, wanted one of ${dtypes.join(", ")}`);
+  const [begin, end] = offsets;
+  if (begin === undefined || end === undefined || offsets.length !== 2) {
+    throw refusal(`${place} has ${offsets.length} data_offsets, wanted 2`);
+  }
+  const wanted = byteLengthOf(dtype, shape);
+  if (wanted === null) {
+    throw refusal(`${place} has shape ${show(`[${shape}]`)}, wanted one of less than 2^53 bytes`);
+  }
+  if (end - begin !== wanted) {
+    throw refusal(`${place} has data_offsets ${begin} to ${end}, wanted ${wanted} bytes for its shape`);
+  }
+  return { name, dtype, shape, begin, end };
+}
+
+/** Demands that the tensors' bytes follow one another from 0 to the file's end: no byte is shared, none is hidden. */
+function checkLayout(entries: readonly Entry[], dataSize: number): void {
+  let offset = 0;
+  for (const { name, begin, end } of entries.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (begin !== offset) {
+      const fault = begin < offset ? "an overlap" : "a hole";
+      throw refusal(`tensor ${show(name)} begins at byte ${begin}, wanted ${offset}: ${fault}`);
+    }
+    if (end > dataSize) {
+      throw refusal(`tensor ${show(name)} ends at byte ${end}, wanted at most ${dataSize}, the file's end`);
+    }
+    offset = end;
+  }
+  if (offset !== dataSize) throw refusal(`found ${dataSize - offset} trailing bytes, wanted none`);
+}
+
+function isDtype(dtype: string): dtype is Dtype {
+  return Object.hasOwn(bytesPerValue, dtype);
+}

@@ -1,0 +1,37 @@
+// Who may call: bearer keys, and origins of browsers. Health and readiness are always open.
+import { createHash, timingSafeEqual } from "node:crypto";
+import { JudgeError } from "../errors.js";
+
+export interface Access {
+  /** whether any key is configured */
+  readonly hasKeys: boolean;
+  /**
+   * @param authorization the header's value
+   * @throws JudgeError `invalid_api_key` when keys are configured and none of them is given
+   */
+  check(authorization: string | undefined): void;
+}
+
+/** Keys are compared by digest, all of them, in constant time. */
+export function createAccess(keys: readonly string[]): Access {
+  const digests = keys.map(digest);
+  return {
+    hasKeys: keys.length > 0,
+    check(authorization) {
+      if (digests.length === 0) return;
+      const given = digest(/^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "");
+      let known = false;
+      for (const candidate of digests) known = timingSafeEqual(candidate, given) || known;
+      if (!known) {
+        throw new JudgeError(
+          "invalid_api_key",
+          "no valid key given; send one of the configured keys as Authorization: Bearer KEY",
+        );
+      }
+    },
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,122 @@
+// The metrics, for Prometheus. Labels take values from the configuration and from closed lists only, so that their number
+// is bounded and nothing a user typed can get in.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** What a request ended in: `judged`, `abstained`, `answered` (no judgement asked for) or `refused` (an HTTP error). */
+export type Outcome = "judged" | "abstained" | "answered" | "refused";
+
+/** One judgement as the metrics see it. */
+export interface JudgedSample {
+  readonly judge: string;
+  readonly pSolve: number | null;
+  readonly abstained: string | null;
+  readonly tokens: number;
+  readonly truncated: boolean;
+  /** by stage: queue, tokenize, prefill, head */
+  readonly milliseconds: Readonly<Record<string, number>>;
+}
+
+export interface Metrics {
+  readonly contentType: string;
+  /** @param route one of the routes of http/app.ts */
+  request(route: string, outcome: Outcome, status: number, totalMs: number): void;
+  judged(sample: JudgedSample): void;
+  encoderRestarted(encoder: string): void;
+  encoderUp(encoder: string, up: boolean): void;
+  /** the text that Prometheus scrapes */
+  render(): Promise<string>;
+}
+
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const tokenBuckets = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
+const probabilityBuckets = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+
+/** A registry of its own, so that several servers in one process do not share counts. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const prefix = "prefill_judge_";
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: `${prefix}requests_total`,
+    help: "Requests by route, outcome and HTTP status.",
+    labelNames: ["route", "outcome", "status"],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: `${prefix}request_seconds`,
+    help: "Time from a request's arrival to its answer, by route.",
+    labelNames: ["route"],
+    buckets: secondsBuckets,
+    registers,
+  });
+  const stageSeconds = new Histogram({
+    name: `${prefix}stage_seconds`,
+    help: "Time of one judgement by stage: queue, tokenize, prefill, head.",
+    labelNames: ["judge", "stage"],
+    buckets: secondsBuckets,
+    registers,
+  });
+  const abstentions = new Counter({
+    name: `${prefix}abstentions_total`,
+    help: "Texts that could not be judged, by reason.",
+    labelNames: ["judge", "reason"],
+    registers,
+  });
+  const tokens = new Histogram({
+    name: `${prefix}tokens`,
+    help: "Tokens of a judged text, template included.",
+    labelNames: ["judge"],
+    buckets: tokenBuckets,
+    registers,
+  });
+  const truncations = new Counter({
+    name: `${prefix}truncations_total`,
+    help: "Judged texts that were cut to max_tokens.",
+    labelNames: ["judge"],
+    registers,
+  });
+  const pSolve = new Histogram({
+    name: `${prefix}p_solve`,
+    help: "The probabilities given.",
+    labelNames: ["judge"],
+    buckets: probabilityBuckets,
+    registers,
+  });
+  const restarts = new Counter({
+    name: `${prefix}encoder_restarts_total`,
+    help: "Encoder processes that died and were started again.",
+    labelNames: ["encoder"],
+    registers,
+  });
+  const up = new Gauge({
+    name: `${prefix}encoder_up`,
+    help: "1 while the encoder can encode.",
+    labelNames: ["encoder"],
+    registers,
+  });
+
+  return {
+    contentType: registry.contentType,
+    request(route, outcome, status, totalMs) {
+      requests.inc({ route, outcome, status });
+      requestSeconds.observe({ route }, totalMs / 1000);
+    },
+    judged(sample) {
+      const { judge } = sample;
+      if (sample.pSolve === null) {
+        abstentions.inc({ judge, reason: sample.abstained ?? "none" });
+        return;
+      }
+      pSolve.observe({ judge }, sample.pSolve);
+      tokens.observe({ judge }, sample.tokens);
+      if (sample.truncated) truncations.inc({ judge });
+      for (const [stage, milliseconds] of Object.entries(sample.milliseconds)) {
+        stageSeconds.observe({ judge, stage }, milliseconds / 1000);
+      }
+    },
+    encoderRestarted: (encoder) => restarts.inc({ encoder }),
+    encoderUp: (encoder, isUp) => up.set({ encoder }, isUp ? 1 : 0),
+    render: () => registry.metrics(),
+  };
+}
