@@ -44,9 +44,7 @@ const clock = () => performance.now();
  */
 export async function composeJudges(config: Config, packageRoot: URL, observers: Observers): Promise<Judges> {
   const { log } = observers;
-  const sentences = parseCruxSentences(
-    JSON.parse(await readFile(new URL("prompts/crux.json", packageRoot), "utf8")),
-  );
+  const sentences = await readCruxSentences(new URL("prompts/crux.json", packageRoot));
   const checkpoints = await Promise.all(config.judges.map((judge) => loadCheckpoint(judge.checkpoint)));
   const encoders = new Map(
     config.encoders.map((encoder) => [encoder.id, createEncoder(encoder, config, observers)]),
@@ -80,6 +78,18 @@ export async function composeJudges(config: Config, packageRoot: URL, observers:
       await Promise.all([...encoders.values()].map((encoder) => encoder.close()));
     },
   };
+}
+
+async function readCruxSentences(file: URL): Promise<CruxSentences> {
+  let content: unknown;
+  try {
+    content = JSON.parse(await readFile(file, "utf8"));
+  } catch (error) {
+    throw new JudgeError("config", "prompts/crux.json is missing or not JSON; restore it from the package", {
+      cause: error,
+    });
+  }
+  return parseCruxSentences(content);
 }
 
 export interface AppParts {

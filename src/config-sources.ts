@@ -67,6 +67,7 @@ function collect(read: (setting: (typeof settings)[number]) => string | undefine
  * @throws JudgeError `config` naming the first key that is wrong, and the nearest known one
  */
 export function check(source: string, content: unknown): ConfigFile {
+  refusePrototypeKeys(source, content);
   const result = ConfigFile.safeParse(content);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
@@ -76,7 +77,23 @@ export function check(source: string, content: unknown): ConfigFile {
     const place = [...issue.path, key].join(".");
     throw new JudgeError("config", `${source}: unknown key ${place}${hint(key, known)}`);
   }
-  throw new JudgeError("config", `${source}: ${issue.path.join(".")}: ${issue.message}`);
+  throw new JudgeError("config", `${source}: ${placeOf(source, issue.path)}: ${issue.message}`);
+}
+
+/** A key `__proto__` would pass the schema unseen. */
+function refusePrototypeKeys(source: string, content: unknown): void {
+  if (typeof content !== "object" || content === null) return;
+  if (Object.hasOwn(content, "__proto__"))
+    throw new JudgeError("config", `${source}: unknown key __proto__; take it out`);
+  for (const value of Object.values(content)) refusePrototypeKeys(source, value);
+}
+
+/** How a user of that source spells the key: as a variable, a flag, or a path in the file. */
+function placeOf(source: string, path: readonly PropertyKey[]): string {
+  const setting = settings.find((candidate) => candidate.path.join(".") === path.join("."));
+  if (source === "environment" && setting) return setting.env;
+  if (source === "flags" && setting) return setting.flag;
+  return path.join(".");
 }
 
 /** The keys that the schema knows at `path`. */
@@ -102,30 +119,50 @@ export function hint(found: string, known: readonly string[]): string {
 }
 
 /**
- * Bearer keys from a file: one a line, blank lines and lines that start with # left out.
+ * Bearer keys from a file: one a line; blank lines and lines that start with # are left out.
  *
  * @throws JudgeError `config`; a message never holds a key
  */
-export function readKeys(file: string | undefined): string[] {
-  if (file === undefined) return [];
+export function readKeysFile(file: string): string[] {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    throw new JudgeError("config", `server.api_keys_file: ${file} cannot be read (${code})`, {
-      cause: error,
-    });
+    throw new JudgeError(
+      "config",
+      `server.api_keys_file: ${file} cannot be read (${code}); name a readable file`,
+      {
+        cause: error,
+      },
+    );
   }
-  const keys = splitKeys(text.replace(/^#.*$/gm, ""));
-  if (keys.length > 0) return keys;
-  throw new JudgeError(
-    "config",
-    `server.api_keys_file: ${file} holds no key; write one a line, or leave the setting out`,
+  const lines = text.split("\n").map((line) => line.trim());
+  return checkKeys(
+    file,
+    lines.filter((line) => line !== "" && !line.startsWith("#")),
   );
 }
 
-/** Keys separated by commas or white space. */
-export function splitKeys(text: string): string[] {
-  return text.split(/[\s,]+/).filter((key) => key !== "");
+/** Bearer keys from the environment, separated by commas; none where the variable is not set. */
+export function readKeysVariable(value: string | undefined): string[] {
+  if (value === undefined) return [];
+  const keys = value.split(",").map((key) => key.trim());
+  return checkKeys(
+    keysVariable,
+    keys.filter((key) => key !== ""),
+  );
+}
+
+/** A source of keys that holds none would leave the server open to all. */
+function checkKeys(source: string, keys: string[]): string[] {
+  if (keys.length === 0)
+    throw new JudgeError("config", `${source} holds no key; write one, or leave the setting out`);
+  if (keys.some((key) => /\s/.test(key))) {
+    throw new JudgeError(
+      "config",
+      `${source}: a key holds white space; write one key a line, or separate keys by commas`,
+    );
+  }
+  return keys;
 }

@@ -9,7 +9,15 @@ import {
   type JudgeTable,
   keysVariable,
 } from "./config-schema.js";
-import { check, fromFlags, fromVariables, hint, readKeys, readToml, splitKeys } from "./config-sources.js";
+import {
+  check,
+  fromFlags,
+  fromVariables,
+  hint,
+  readKeysFile,
+  readKeysVariable,
+  readToml,
+} from "./config-sources.js";
 import type { Truncation } from "./encoder/encoder.js";
 import { JudgeError } from "./errors.js";
 import type { PrimaryRule } from "./verdict/capability.js";
@@ -96,6 +104,11 @@ const embedded = {
 /** @throws JudgeError `config`, one line */
 export function loadConfig(sources: ConfigSources): Config {
   const file = sources.file ?? sources.env[configFileVariable];
+  if (file === "")
+    throw new JudgeError(
+      "config",
+      `${configFileVariable} is empty; give it the path of a TOML file, or unset it`,
+    );
   const content = file === undefined ? {} : readToml(file);
   const given = check(file ?? "configuration", content);
   const overlay = check("environment", fromVariables(sources.env));
@@ -193,7 +206,10 @@ function toServer(
   return {
     host: table.host ?? "127.0.0.1",
     port: table.port ?? 8080,
-    keys: [...readKeys(keysFile && resolve(base, keysFile)), ...splitKeys(keyList ?? "")],
+    keys: [
+      ...(keysFile === undefined ? [] : readKeysFile(resolve(base, keysFile))),
+      ...readKeysVariable(keyList),
+    ],
     metricsNeedKey: table.metrics_need_key ?? false,
     corsOrigins: table.cors_origins ?? [],
     maxBodyBytes: table.max_body_bytes ?? 32 * 2 ** 20,

@@ -29,8 +29,8 @@ export type ErrorCode =
   | "internal";
 
 /**
- * An error whose message may be shown to whoever caused it: it says what was found, what was wanted and what to
- * do, and holds nothing that a user typed.
+ * An error whose message may be shown to whoever caused it: one line that says what was found, what was wanted and
+ * what to do, and holds nothing that a user typed.
  */
 export class JudgeError extends Error {
   override readonly name = "JudgeError";
@@ -40,7 +40,10 @@ export class JudgeError extends Error {
     message: string,
     options?: { cause?: unknown; param?: string },
   ) {
-    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "),
+      options?.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.param = options?.param ?? null;
   }
 

@@ -45,7 +45,9 @@ export async function loadCheckpoint(folder: string): Promise<Checkpoint> {
     };
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
-    throw new JudgeError("checkpoint", `checkpoint ${folder}: ${error.message}`, { cause: error });
+    const finding = error.message.replace(/^safetensors: /, "router.safetensors: ");
+    const remedy = finding.includes("; ") ? "" : "; restore the file from the checkpoint's original";
+    throw new JudgeError("checkpoint", `checkpoint ${folder}: ${finding}${remedy}`, { cause: error });
   }
 }
 
@@ -59,7 +61,11 @@ async function readWhole(folder: string, name: string, presence?: "optional"): P
   const path = join(folder, name);
   try {
     const facts = await stat(path);
-    if (!facts.isFile()) throw new JudgeError("checkpoint", `${name} is not a regular file`);
+    if (!facts.isFile())
+      throw new JudgeError(
+        "checkpoint",
+        `${name} is not a regular file; a checkpoint is a folder with router.json and router.safetensors`,
+      );
     if (facts.size > maxFileBytes) {
       throw new JudgeError("checkpoint", `${name} has ${facts.size} bytes, wanted at most ${maxFileBytes}`);
     }

@@ -5,7 +5,8 @@ import { JudgeError } from "../errors.js";
 import type { FeatureBlock, HeadWeights, Linear, Member } from "../head/weights.js";
 import { type SafetensorsFile, toFloat32 } from "./safetensors.js";
 
-const positiveInteger = z.int().positive();
+/** No dimension of a head comes near; what is larger is a damaged number. */
+const positiveInteger = z.int().positive().max(10_000_000);
 
 const RouterJson = z.strictObject({
   format_version: z.literal(1),
@@ -20,7 +21,7 @@ const RouterJson = z.strictObject({
   pca_whiten: z.literal(false),
   output_names: z.array(z.string().min(1)).min(1),
   trunk_hidden: z.tuple([positiveInteger, positiveInteger]),
-  ensemble_size: positiveInteger,
+  ensemble_size: z.int().positive().max(1000),
   probability_link: z.literal("independent_sigmoid"),
   ensemble_reduction: z.literal("probability_mean"),
   tensor_file: z.literal("router.safetensors"),
@@ -37,7 +38,10 @@ export function parseRouterJson(content: unknown): RouterJson {
   if (!result.success) {
     const issue = result.error.issues[0]!;
     const place = issue.path.join(".") || "the file";
-    throw new JudgeError("checkpoint", `router.json: ${place}: ${issue.message}; wanted format_version 1`);
+    throw new JudgeError(
+      "checkpoint",
+      `router.json: ${place}: ${issue.message}; use a checkpoint of format_version 1`,
+    );
   }
   const metadata = result.data;
   const duplicate = (values: readonly unknown[]) =>

@@ -12,7 +12,8 @@ const charactersPerToken = 16;
 export function cutCharacters(text: string, view: View): { text: string; cut: boolean } {
   const limit = view.maxTokens * charactersPerToken;
   if (text.length <= limit) return { text, cut: false };
-  if (view.truncation === "right") return { text: text.slice(0, limit).toWellFormed(), cut: true };
+  if (view.truncation === "right")
+    return { text: text.slice(0, isPairAt(text, limit) ? limit - 1 : limit), cut: true };
   const headSize = Math.ceil(limit / 2);
   const head = text.slice(0, isPairAt(text, headSize) ? headSize - 1 : headSize);
   const tailStart = text.length - (limit - headSize);
@@ -25,6 +26,9 @@ export interface TokenParts {
   readonly prefix: readonly number[];
   readonly text: readonly number[];
   readonly suffix: readonly number[];
+  /** how many ids at the start and the end of `text` are the template's own plain words; `middle` keeps them */
+  readonly lead: number;
+  readonly trail: number;
   /** true where `right` truncation cuts through the suffix (chat templates) instead of keeping it ([SEP]) */
   readonly suffixIsText: boolean;
 }
@@ -40,7 +44,7 @@ export function cutTokens(
   if (size <= maxTokens) return { ids: [...prefix, ...text, ...suffix], truncated: false };
   const room = maxTokens - prefix.length - suffix.length;
   if (truncation === "middle") {
-    const headSize = Math.ceil(room / 2);
+    const headSize = parts.lead + Math.ceil((room - parts.lead - parts.trail) / 2);
     const tail = text.slice(text.length - (room - headSize));
     return { ids: [...prefix, ...text.slice(0, headSize), ...tail, ...suffix], truncated: true };
   }

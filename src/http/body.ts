@@ -60,6 +60,7 @@ function readBytes(incoming: IncomingMessage, maxBodyBytes: number): Promise<Buf
     const left = (cause?: Error) => {
       reject(new JudgeError("client_gone", "the client left while it sent the body", { cause }));
     };
+    if (incoming.destroyed) return left();
     incoming.once("error", left);
     incoming.once("close", () => left());
   });

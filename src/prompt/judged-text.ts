@@ -20,8 +20,11 @@ export interface JudgedText {
   readonly ignoredParts: number;
 }
 
-/** A character that a reader would see: not white space, control, format or default-ignorable, nor Braille blank. */
-const visible = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/**
+ * A character that a reader would see: not white space, control, format, half a surrogate pair or default-ignorable, nor
+ * the replacement character or the Braille blank.
+ */
+const visible = /[^\s\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFFD\u2800]/u;
 
 /**
  * The text of the first user message with visible text, unchanged but for lone surrogates (replaced by U+FFFD).

@@ -27,5 +27,5 @@ export function crux(
   reason: AbstainReason | null,
 ): string {
   const sentence = reason === null ? sentences.judged : sentences.abstained[reason];
-  return sentence.replaceAll("{judge}", made.judge).replaceAll("{checkpoint}", made.checkpoint);
+  return sentence.replace(/\{(judge|checkpoint)\}/g, (_, name: "judge" | "checkpoint") => made[name]);
 }

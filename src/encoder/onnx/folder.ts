@@ -64,7 +64,7 @@ export async function readEncoderFolder(folder: string): Promise<EncoderFolder> 
 
 /** SHA-256 (hex) of every file in the folder that decides a result. */
 export async function hashEncoderFolder(folder: string): Promise<Record<string, string>> {
-  const names = (await list(folder)).filter((name) => /\.(onnx|onnx\.data|json|jinja)$/.test(name)).sort();
+  const names = (await list(folder)).filter((name) => /\.(onnx|onnx[._]data|json|jinja)$/.test(name)).sort();
   const hashes: Record<string, string> = {};
   for (const name of names) {
     const hash = createHash("sha256");

@@ -1,7 +1,7 @@
 // Keeps one encoder process alive: starts it, restarts it with back-off, sends what was in flight again once, and
 // lets callers stop waiting. Knows nothing of texts or models.
 import type { ChildProcess } from "node:child_process";
-import { asJudgeError, JudgeError } from "../../errors.js";
+import { JudgeError } from "../../errors.js";
 import type { Answer, Command, LoadCommand, LoadedFacts, Report, Work } from "./protocol.js";
 
 export interface SupervisorEvents {
@@ -32,7 +32,9 @@ interface Job {
   readonly work: Work;
   attempts: number;
   settled: boolean;
-  settle(outcome: Answer | JudgeError): void;
+  succeed(answer: Answer): void;
+  /** @param error a JudgeError, or the reason of the caller's signal */
+  fail(error: unknown): void;
 }
 
 const defaultBackOffMs = [50, 250, 1000, 3000, 10_000];
@@ -54,12 +56,22 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   function launch(): void {
     state = "loading";
-    const launched = parts.spawn();
+    let launched: ChildProcess;
+    try {
+      launched = parts.spawn();
+    } catch {
+      lost(null, null);
+      return;
+    }
     child = launched;
     launched.on("message", (report: Report) => {
       if (child === launched) receive(report);
     });
-    launched.on("error", () => launched.kill("SIGKILL"));
+    launched.on("error", () => {
+      // a process that could not be started has no exit event
+      if (launched.pid !== undefined) launched.kill("SIGKILL");
+      else if (child === launched) lost(null, null);
+    });
     launched.once("exit", (code, signal) => {
       if (child === launched) lost(code, signal);
     });
@@ -72,6 +84,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   }
 
   function receive(report: Report): void {
+    if (state === "closed") return;
     if (report.kind === "loaded") {
       state = "up";
       parts.events.up(report.facts, restarts);
@@ -79,15 +92,17 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       firstLoad = null;
       next();
     } else if (report.kind === "failed") {
-      const error = new JudgeError(report.error.code, report.error.message);
-      firstLoad?.reject(error);
-      firstLoad = null;
+      if (firstLoad !== null) {
+        state = "closed";
+        firstLoad.reject(new JudgeError(report.error.code, report.error.message));
+        firstLoad = null;
+      }
       child?.kill("SIGKILL");
     } else if (running?.id === report.id) {
       const job = running;
       running = null;
       failuresInARow = 0;
-      job.settle(report.answer);
+      job.succeed(report.answer);
       next();
     }
   }
@@ -98,7 +113,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const diedLoading = state === "loading";
     state = "down";
     if (firstLoad !== null) {
-      const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+      state = "closed";
+      const how =
+        signal !== null ? `by ${signal}` : code !== null ? `with exit code ${code}` : "before it ran";
       firstLoad.reject(
         new JudgeError("encoder", `the encoder process ended ${how} while it loaded model.onnx`),
       );
@@ -120,13 +137,13 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     running = null;
     if (job === null || job.settled) return;
     if (job.attempts < 2) waiting.unshift(job);
-    else job.settle(encoderDown());
+    else job.fail(encoderDown());
   }
 
   function rejectAll(error: JudgeError): void {
     const jobs = waiting;
     waiting = [];
-    for (const job of jobs) job.settle(error);
+    for (const job of jobs) job.fail(error);
   }
 
   function next(): void {
@@ -153,24 +170,25 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     },
     call(work, signal) {
       return new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(asJudgeError(signal.reason));
+        if (signal?.aborted) return reject(signal.reason);
         if (state !== "up") return reject(encoderDown());
         const abort = () => {
           waiting = waiting.filter((entry) => entry !== job);
-          job.settle(asJudgeError(signal?.reason));
+          job.fail(signal?.reason);
+        };
+        const settle = (report: () => void) => {
+          if (job.settled) return;
+          job.settled = true;
+          signal?.removeEventListener("abort", abort);
+          report();
         };
         const job: Job = {
           id: nextId++,
           work,
           attempts: 0,
           settled: false,
-          settle(outcome) {
-            if (job.settled) return;
-            job.settled = true;
-            signal?.removeEventListener("abort", abort);
-            if (outcome instanceof JudgeError) reject(outcome);
-            else resolve(outcome);
-          },
+          succeed: (answer) => settle(() => resolve(answer)),
+          fail: (error) => settle(() => reject(error)),
         };
         signal?.addEventListener("abort", abort, { once: true });
         waiting.push(job);
@@ -180,7 +198,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     async close() {
       state = "closed";
       clearTimeout(restartTimer);
-      if (running !== null) running.settle(encoderDown());
+      firstLoad?.reject(encoderDown());
+      firstLoad = null;
+      running?.fail(encoderDown());
       rejectAll(encoderDown());
       const closing = child;
       if (closing === null || closing.exitCode !== null || closing.signalCode !== null) return;

@@ -31,6 +31,9 @@ interface Frame {
   readonly suffixIds: readonly number[];
   /** the user's text as the template renders it, with the template's plain text around it */
   segment(text: string): string;
+  /** the template's plain text at the start and the end of a segment */
+  readonly lead: string;
+  readonly trail: string;
 }
 
 export interface Tokenizer {
@@ -90,6 +93,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         prefix: frame.prefixIds,
         text: plainIds(frame.segment(text)),
         suffix: frame.suffixIds,
+        lead: plainIds(frame.lead).length,
+        trail: plainIds(frame.trail).length,
         suffixIsText: view.template === "chat",
       };
       return cutTokens(parts, view.maxTokens, view.truncation);
@@ -135,6 +140,8 @@ function bareFrame(whole: PreTrainedTokenizer): Frame {
     prefixIds: outer.slice(0, start),
     suffixIds: outer.slice(start + inner.length),
     segment: (text) => text,
+    lead: "",
+    trail: "",
   };
 }
 
@@ -171,6 +178,8 @@ function chatFrame(
   return {
     prefixIds: whole.encode(before.slice(0, prefixEnd), { add_special_tokens: false }),
     suffixIds: whole.encode(after.slice(suffixStart), { add_special_tokens: false }),
+    lead: before.slice(prefixEnd),
+    trail: after.slice(0, suffixStart),
     segment(text) {
       const rendered = render(text);
       if (!rendered.startsWith(before) || !rendered.endsWith(after)) {

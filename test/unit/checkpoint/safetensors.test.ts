@@ -185,6 +185,15 @@ describe("safetensors refuses", () => {
     assert.match(message, /tensor "x\[31my{72}" has/);
   });
 
+  test("so many keys in __metadata__ that V8 would stall on the object", () => {
+    const members = Array.from({ length: 100_001 }, (_, i) => `"${i}":""`);
+    const bytes = fileOf(`{"__metadata__":{${members}}}`);
+    assert.match(
+      refusalOf(() => parseSafetensors(bytes)),
+      /__metadata__ has more than 100000 keys/,
+    );
+  });
+
   test("deep nesting, wide nesting and endless escapes at once, without a stack or a heap for them", () => {
     const size = 5_000_000;
     for (const header of [

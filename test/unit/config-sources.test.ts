@@ -1,0 +1,125 @@
+// What a configuration is refused for, and what the one line says.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { loadConfig } from "../../src/config.js";
+import { packagePath } from "../support/fixtures.js";
+import { refusal } from "./refusal.js";
+
+const folder = mkdtempSync(join(tmpdir(), "prefill-judge-config-"));
+after(() => rmSync(folder, { recursive: true }));
+const file = join(folder, "judge.toml");
+const sources = { env: {}, flags: {}, packageRoot: packagePath("") };
+
+/** What is said about a file with this content. */
+function messageFor(toml: string): string {
+  writeFileSync(file, toml);
+  return refusal("config", () => loadConfig({ ...sources, file })).message;
+}
+
+describe("an unknown key is named together with the nearest known one", () => {
+  const cases: Readonly<Record<string, readonly [toml: string, place: string, nearest: string]>> = {
+    "at the top": ['default_juge = "x"', "default_juge", "default_judge"],
+    "a table at the top": ["[runtimes]\nthreads = 1", "runtimes", "runtime"],
+    "in [server]": ["[server]\nprot = 1", "server.prot", "port"],
+    "in [runtime]": ["[runtime]\ndeadline = 1", "runtime.deadline", "deadline_ms"],
+    "in an encoder": ['[encoders.own]\npaht = "x"', "encoders.own.paht", "path"],
+    "in a judge": ['[judges.prefill-judge]\nalias = ["x"]', "judges.prefill-judge.alias", "aliases"],
+  };
+  for (const [name, [toml, place, nearest]] of Object.entries(cases)) {
+    test(name, () => {
+      assert.equal(messageFor(toml), `${file}: unknown key ${place}; the nearest known one is ${nearest}`);
+    });
+  }
+  test("in the environment", () => {
+    const env = { PREFILL_JUDGE_PROT: "1" };
+    const { message } = refusal("config", () => loadConfig({ ...sources, env }));
+    assert.match(
+      message,
+      /unknown variable PREFILL_JUDGE_PROT; the nearest known one is PREFILL_JUDGE_PORT$/,
+    );
+  });
+  test("the encoder of a judge", () => {
+    const message = messageFor('[judges.prefill-judge]\nencoder = "minilmm"');
+    assert.equal(
+      message,
+      'judges.prefill-judge.encoder: no encoder is named "minilmm"; the nearest known one is minilm',
+    );
+  });
+  test("default_judge, by ids and aliases", () => {
+    const aliases = '[judges.prefill-judge]\naliases = ["umpire"]';
+    assert.equal(
+      messageFor(`default_judge = "umpir"\n${aliases}`),
+      'default_judge: no judge is named "umpir"; the nearest known one is umpire',
+    );
+  });
+});
+
+describe("a wrong value is named by its place", () => {
+  const cases: Readonly<Record<string, string>> = {
+    "server.port": '[server]\nport = "8080"',
+    "server.host": "[server]\nhost = 1",
+    "runtime.threads": "[runtime]\nthreads = 1.5",
+    "runtime.deadline_ms": "[runtime]\ndeadline_ms = 0",
+    "runtime.on_failure": '[runtime]\non_failure = "ignore"',
+    "encoders.own.type": '[encoders.own]\ntype = "vllm"',
+    "judges.a.aliases.1": '[judges.a]\naliases = ["x", 2]',
+    "judges.a.primary_rule": '[judges.a]\nprimary_rule = "SUP-9"',
+    "judges.a.max_tokens": "[judges.a]\nmax_tokens = 0",
+    "judges.a.truncation": '[judges.a]\ntruncation = "left"',
+    judges: "judges = 1",
+    default_judge: 'default_judge = " "',
+  };
+  for (const [place, toml] of Object.entries(cases)) {
+    test(place, () => {
+      assert.ok(messageFor(toml).startsWith(`${file}: ${place}: `), messageFor(toml));
+    });
+  }
+  for (const text of ["http", "80.5", "-1", "65536", "0x50", " 80", ""]) {
+    test(`--port ${JSON.stringify(text)} and PREFILL_JUDGE_PORT=${JSON.stringify(text)}`, () => {
+      for (const given of [{ flags: { "--port": text } }, { env: { PREFILL_JUDGE_PORT: text } }]) {
+        const { message } = refusal("config", () => loadConfig({ ...sources, ...given }));
+        assert.match(message, /server\.port|--port|PREFILL_JUDGE_PORT/);
+      }
+    });
+  }
+});
+
+test("what is not TOML is named by line and column", () => {
+  assert.match(messageFor("[server]\nport = \n"), new RegExp(`^${file} line 2, column 8: not TOML: `));
+  assert.match(messageFor("[server]\nport = 1\nport = 2"), /line 3, column 1: not TOML: /);
+  assert.match(messageFor("[server\n"), /line 1, column 8: not TOML: /);
+});
+
+test("a file that cannot be read is named together with the reason", () => {
+  const missing = join(folder, "missing.toml");
+  const { message } = refusal("config", () => loadConfig({ ...sources, file: missing }));
+  assert.equal(message, `${missing} cannot be read (ENOENT); give --config the path of a TOML file`);
+});
+
+test("an empty [judges] is refused", () => {
+  assert.equal(messageFor("[judges]"), `${file}: [judges] is empty; name one, or leave the table out`);
+});
+
+test("an own judge must name checkpoint and encoder, an own encoder type and path", () => {
+  assert.match(messageFor('[judges.a]\nencoder = "minilm"'), /^judges\.a\.checkpoint is missing; wanted /);
+  assert.match(
+    messageFor('[judges.a]\ncheckpoint = "c"'),
+    /^judges\.a\.encoder is missing; wanted one of smollm2, minilm$/,
+  );
+  const judge = '[judges.a]\ncheckpoint = "c"\nencoder = "own"';
+  assert.match(messageFor(`[encoders.own]\ntype = "onnx"\n${judge}`), /^encoders\.own\.path is missing; /);
+  assert.match(messageFor(`[encoders.own]\npath = "p"\n${judge}`), /^encoders\.own\.type is missing; /);
+});
+
+test("a name with a line feed is shown on one line", () => {
+  assert.match(messageFor('"port\\nx" = 1'), /unknown key/);
+  assert.match(messageFor('default_judge = "a\\nb"'), /^default_judge: no judge is named/);
+});
+
+test("a table named __proto__ is not passed over", () => {
+  assert.match(messageFor('[judges.prefill-judge]\n[judges.__proto__]\nencoder = "minilm"'), /__proto__/);
+  assert.match(messageFor("[server]\n__proto__ = 1"), /__proto__/);
+});

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { JudgeError } from "../../../src/errors.js";
+import { withDeadline } from "../../../src/judge/deadline.js";
+import { rejection } from "../refusal.js";
+
+/** Work that ends when it is told to, with the signal's reason. */
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+
+test("work that is in time gives its result and leaves no timer", async () => {
+  const before = timers();
+  let seen: AbortSignal | undefined;
+  const result = await withDeadline(60_000, undefined, async (signal) => {
+    seen = signal;
+    return 7;
+  });
+  assert.equal(result, 7);
+  assert.equal(seen?.aborted, false);
+  assert.equal(timers(), before);
+});
+
+test("work that is late is told so, and not before its time", async () => {
+  const started = performance.now();
+  const { message } = await rejection("deadline", withDeadline(30, undefined, untilAborted));
+  assert.match(message, /within 30 ms/);
+  assert.ok(performance.now() - started >= 29);
+});
+
+test("work's own error comes through, and the timer is cleared", async () => {
+  const before = timers();
+  const failed = withDeadline(60_000, undefined, async () => {
+    throw new JudgeError("encoder_down", "down");
+  });
+  await rejection("encoder_down", failed);
+  assert.equal(timers(), before);
+});
+
+test("the outer signal ends the work with its own reason", async () => {
+  const outer = new AbortController();
+  const working = withDeadline(2000, outer.signal, untilAborted);
+  await wait(5);
+  outer.abort(new JudgeError("client_gone", "left"));
+  await rejection("client_gone", working);
+});
+
+test("an outer signal that has already aborted is seen by the work at once", async () => {
+  const left = AbortSignal.abort(new JudgeError("client_gone", "left"));
+  await rejection("client_gone", withDeadline(2000, left, untilAborted));
+});
+
+test("after the work the outer signal moves nothing any more", async () => {
+  const outer = new AbortController();
+  let seen: AbortSignal | undefined;
+  await withDeadline(60_000, outer.signal, async (signal) => {
+    seen = signal;
+  });
+  outer.abort();
+  assert.equal(seen?.aborted, false);
+});

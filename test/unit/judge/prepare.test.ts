@@ -1,0 +1,120 @@
+// What keeps a judge from serving; on the real tiny encoder.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Checkpoint, loadCheckpoint } from "../../../src/checkpoint/load.js";
+import type { JudgeParts } from "../../../src/judge/judge.js";
+import { prepareView, runSelftest } from "../../../src/judge/prepare.js";
+import { fixturePath, tinyRows } from "../../support/fixtures.js";
+import { refusal, rejection } from "../refusal.js";
+import { tinyEncoder, tinyParts } from "./tiny.js";
+
+const encoder = tinyEncoder();
+before(() => encoder.start());
+after(() => encoder.close());
+const checkpoint = await loadCheckpoint(fixturePath("checkpoints/router-json-v1"));
+const parts = (given: Partial<JudgeParts> = {}) => tinyParts({ encoder, checkpoint, ...given });
+const block = checkpoint.head.blocks[0]!;
+const withBlock = (change: Partial<typeof block>): Checkpoint => ({
+  ...checkpoint,
+  head: { ...checkpoint.head, blocks: [{ ...block, ...change }] },
+});
+
+test("a view has the encoder's template, and the limit that was asked for or the encoder's own", () => {
+  assert.deepEqual(prepareView(parts()), { template: "chat", maxTokens: 512, truncation: "middle" });
+  assert.deepEqual(prepareView(parts({ maxTokens: 40, truncation: "right" })), {
+    template: "chat",
+    maxTokens: 40,
+    truncation: "right",
+  });
+});
+
+test("max_tokens must leave room for a text and not exceed the encoder's", () => {
+  const smallest = encoder.facts.frameTokens.chat + 8;
+  for (const maxTokens of [smallest, 512])
+    assert.equal(prepareView(parts({ maxTokens })).maxTokens, maxTokens);
+  for (const maxTokens of [1, smallest - 1, 513]) {
+    const { message } = refusal("config", () => prepareView(parts({ maxTokens })));
+    const wanted = `judges.tiny-judge.max_tokens is ${maxTokens}, encoder tiny takes ${smallest} to 512 tokens`;
+    assert.equal(message, wanted);
+  }
+});
+
+test("a head of another hidden size is refused with both sides and the encoder it was trained on", () => {
+  const { message } = refusal("checkpoint", () =>
+    prepareView(parts({ checkpoint: withBlock({ hiddenSize: 48 }) })),
+  );
+  assert.match(message, /wants hidden size 48, encoder tiny has 24; .*\(example\/tiny-encoder\)/);
+});
+
+test("a head of layers that the encoder does not give is refused with those", () => {
+  const { message } = refusal("checkpoint", () =>
+    prepareView(parts({ checkpoint: withBlock({ layers: [0, 9, 30] }) })),
+  );
+  assert.match(message, /wants hidden states 9, 30, encoder tiny gives 0, 1, 2, 3, 4, 5, 6, 7, 8;/);
+});
+
+describe("the selftest", () => {
+  const [row] = tinyRows();
+  /** a selftest of the first reference prompt, with these probabilities and ids */
+  const selftest = (weak: number, given: object = {}): NonNullable<Checkpoint["selftest"]> => ({
+    tolerance: 1e-4,
+    files: {},
+    prompts: [
+      { prompt: row!.prompt, inputIds: row!.input_ids, probabilities: { weak, strong: 0.5 }, ...given },
+    ],
+  });
+  /** a head whose probabilities are 0.5 for every text: all members' last layers are zero */
+  const halves: Checkpoint["head"] = {
+    ...checkpoint.head,
+    members: checkpoint.head.members.map(({ layers: [first, second, last] }) => ({
+      layers: [first!, second!, { ...last!, weight: new Float32Array(16), bias: new Float32Array(2) }],
+    })),
+  };
+  const run = (test: Checkpoint["selftest"], head = halves) => {
+    const given = parts({ checkpoint: { ...checkpoint, head, selftest: test } });
+    return runSelftest(given, prepareView(given));
+  };
+
+  test("passes where ids and probabilities come out again, and where there is none", async () => {
+    await run(selftest(0.5));
+    await run(selftest(0.50009));
+    await run(null);
+  });
+  test("refuses a probability beyond the tolerance, by prompt and output", async () => {
+    for (const weak of [0.4998, 0.5002]) {
+      const { message } = await rejection("checkpoint", run(selftest(weak)));
+      assert.match(message, /selftest: prompt 1, output weak: .* differs by 0\.000200 .* restore/);
+    }
+  });
+  test("refuses an output for which the reference has no probability", async () => {
+    await rejection("checkpoint", run(selftest(0.5, { probabilities: { weak: 0.5 } })));
+  });
+  test("refuses other token ids", async () => {
+    const inputIds = row!.input_ids.with(3, 4);
+    const { message } = await rejection("checkpoint", run(selftest(0.5, { inputIds })));
+    assert.match(message, /prompt 1 gives other token ids than the reference; the tokenizer/);
+  });
+  test("refuses another file of checkpoint or encoder, and one that is missing", async () => {
+    const hash = "0".repeat(64);
+    for (const path of [
+      "router.json",
+      "router.safetensors",
+      "encoder/model.onnx",
+      "encoder/tokenizer.json",
+    ]) {
+      const { message } = await rejection("checkpoint", run({ ...selftest(0.5), files: { [path]: hash } }));
+      assert.match(message, new RegExp(`selftest: ${path} has another SHA-256 .* restore`));
+    }
+    const { message } = await rejection(
+      "checkpoint",
+      run({ ...selftest(0.5), files: { "encoder/x.json": hash } }),
+    );
+    assert.match(message, /encoder\/x\.json is missing/);
+  });
+  test("is finite arithmetic only: a NaN in the head does not pass", async () => {
+    const members = halves.members.map(({ layers: [first, second, last] }) => ({
+      layers: [first!, second!, { ...last!, bias: new Float32Array(2).fill(Number.NaN) }],
+    }));
+    await rejection("checkpoint", run(selftest(0.5), { ...halves, members }));
+  });
+});

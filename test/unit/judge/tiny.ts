@@ -1,0 +1,32 @@
+// The tiny encoder of the fixtures, real and not started, and the parts of a judge on it.
+import type { Encoder } from "../../../src/encoder/encoder.js";
+import { createOnnxEncoder } from "../../../src/encoder/onnx/onnx-encoder.js";
+import type { JudgeParts } from "../../../src/judge/judge.js";
+import { fixturePath } from "../../support/fixtures.js";
+
+export function tinyEncoder(): Encoder {
+  return createOnnxEncoder({
+    id: "tiny",
+    folder: fixturePath("tiny-encoder"),
+    threads: 1,
+    events: { up() {}, down() {} },
+  });
+}
+
+/** The parts of a judge `tiny-judge` whose p_solve is the output `weak`. */
+export function tinyParts(
+  given: Pick<JudgeParts, "encoder" | "checkpoint"> & Partial<JudgeParts>,
+): JudgeParts {
+  return {
+    id: "tiny-judge",
+    aliases: [],
+    output: "weak",
+    primaryRule: "SUP-4",
+    maxTokens: null,
+    truncation: "middle",
+    deadlineMs: 10_000,
+    clock: () => performance.now(),
+    onFault: () => {},
+    ...given,
+  };
+}

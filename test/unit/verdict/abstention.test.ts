@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ErrorCode, JudgeError } from "../../../src/errors.js";
+import { abstainingVerdict, abstainReasonOf, abstainReasons } from "../../../src/verdict/abstention.js";
+import { renderVerdict } from "../../../src/verdict/capability.js";
+
+test("an abstention is rule none, boundary unmatched, p_solve 0.0", () => {
+  assert.equal(
+    renderVerdict(abstainingVerdict("why")),
+    '{"crux":"why","primary_rule":"none","capability_boundary":"unmatched","p_solve":0.0}',
+  );
+});
+
+test("an error that is a reason to abstain is that reason, every other is internal", () => {
+  const reasons: Partial<Record<ErrorCode, string>> = {
+    deadline: "deadline",
+    encoder_down: "encoder_down",
+    encoder_error: "encoder_error",
+  };
+  const codes: ErrorCode[] = [
+    "deadline",
+    "encoder_down",
+    "encoder_error",
+    "internal",
+    "checkpoint",
+    "config",
+  ];
+  for (const code of codes) {
+    assert.equal(abstainReasonOf(new JudgeError(code, "x")), reasons[code] ?? "internal");
+  }
+  assert.equal(new Set(abstainReasons).size, 5);
+});
