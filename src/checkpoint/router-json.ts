@@ -100,7 +100,8 @@ export function readRouterTensors(metadata: RouterJson, file: SafetensorsFile): 
       `router.safetensors: ${unread.size} tensor(s) that router.json does not name`,
     );
   }
-  return { outputNames: metadata.output_names, blocks: [block], members };
+  const calibration = metadata.output_names.map(() => null);
+  return { outputNames: metadata.output_names, blocks: [block], members, calibration };
 }
 
 type ReadTensor = (name: string, shape: readonly number[]) => Float32Array;
@@ -115,6 +116,7 @@ function readBlock(metadata: RouterJson, read: ReadTensor): FeatureBlock {
     layers: metadata.extraction_layer_ids,
     pooling: "mean",
     hiddenSize: metadata.hidden_size,
+    combination: { kind: "concat" },
     scalerMean: read("transform.scaler_mean", [rawSize]),
     scalerScale,
     pcaMean: read("transform.pca_mean", [rawSize]),
@@ -132,6 +134,7 @@ function readMember(metadata: RouterJson, read: ReadTensor, index: number): Memb
   });
   const [first, second] = metadata.trunk_hidden;
   return {
+    kind: "shared",
     layers: [
       readLinear("linear1", metadata.pca_dim, first),
       readLinear("linear2", first, second),

@@ -15,7 +15,7 @@ export function sigmoid(logit: number): number {
  * Feature blocks → ensemble members → sigmoid → mean over the members.
  *
  * @param pooled the pooled vectors of at least the layers and modes that `requiredFeatures` names
- * @returns [outputs], each in [0, 1], in the order of `weights.outputNames`
+ * @returns [outputs], each in [0, 1], in the order of `weights.outputNames`, before calibration
  */
 export function probabilities(weights: HeadWeights, pooled: PooledVectors): Float64Array {
   const features = concatenate(weights.blocks.map((block) => transformBlock(block, pooled)));
@@ -26,6 +26,16 @@ export function probabilities(weights: HeadWeights, pooled: PooledVectors): Floa
   }
   for (let output = 0; output < mean.length; output++) mean[output]! /= weights.members.length;
   return mean;
+}
+
+/** Raw probabilities through each output's Platt calibration; [outputs]. */
+export function calibrate({ calibration }: HeadWeights, raw: Float64Array): Float64Array {
+  return raw.map((probability, output) => {
+    const platt = calibration[output];
+    if (!platt) return probability;
+    // logit of 0 and 1 is infinite, as is what comes out: sigmoid takes both
+    return sigmoid(platt.slope * Math.log(probability / (1 - probability)) + platt.intercept);
+  });
 }
 
 /** The layers and pooling modes an encoder must deliver for this head, each once and sorted. */

@@ -15,10 +15,16 @@ export function linear(layer: Linear, input: Float64Array, relu: boolean): Float
 
 /** Features [inputSize] → one logit per output. */
 export function memberLogits(member: Member, features: Float64Array): Float64Array {
-  const last = member.layers.length - 1;
-  let activation = features;
-  member.layers.forEach((layer, index) => {
-    activation = linear(layer, activation, index < last);
+  if (member.kind === "shared") {
+    const last = member.layers.length - 1;
+    return member.layers.reduce(
+      (activation, layer, index) => linear(layer, activation, index < last),
+      features,
+    );
+  }
+  const { adapters, trunk, heads } = member;
+  return Float64Array.from(heads, (head, output) => {
+    const adapted = linear(adapters[output]!, features, true);
+    return linear(head, linear(trunk, adapted, true), false)[0]!;
   });
-  return activation;
 }

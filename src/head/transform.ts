@@ -1,35 +1,48 @@
-// Pooled hidden states → features: concatenation, StandardScaler, PCA. Sums in float64.
-import type { PooledVectors } from "../features/pooled.js";
-import { pooledKey } from "../features/pooled.js";
+// Pooled hidden states → features: combination of layers, StandardScaler, PCA. Sums in float64.
+import { type PooledVectors, pooledKey } from "../features/pooled.js";
 import { dot } from "./dot.js";
-import type { FeatureBlock } from "./weights.js";
+import { type FeatureBlock, rawSizeOf } from "./weights.js";
 
 /**
  * z = (x − scalerMean) / scalerScale, f = components · (z − pcaMean), as scikit-learn's StandardScaler and PCA.
  *
  * @param pooled the vectors of at least the block's layers in the block's pooling mode, [hiddenSize] each
  * @returns [pcaSize]
+ * @throws RangeError when a vector is missing or of another size
  */
 export function transformBlock(block: FeatureBlock, pooled: PooledVectors): Float64Array {
-  const rawSize = block.layers.length * block.hiddenSize;
-  const centred = new Float64Array(rawSize);
-  let position = 0;
-  for (const layer of block.layers) {
-    const vector = pooled.get(pooledKey(layer, block.pooling));
-    if (vector?.length !== block.hiddenSize) {
-      throw new RangeError(
-        `hidden state ${layer} (${block.pooling}) is missing or not of size ${block.hiddenSize}`,
-      );
-    }
-    for (const value of vector) {
-      const scaled = (value - block.scalerMean[position]!) / block.scalerScale[position]!;
-      centred[position] = scaled - block.pcaMean[position]!;
-      position++;
-    }
+  const centred = combine(block, pooled);
+  for (let index = 0; index < centred.length; index++) {
+    const scaled = (centred[index]! - block.scalerMean[index]!) / block.scalerScale[index]!;
+    centred[index] = scaled - block.pcaMean[index]!;
   }
   const features = new Float64Array(block.pcaSize);
   for (let component = 0; component < block.pcaSize; component++) {
-    features[component] = dot(block.pcaComponents, component * rawSize, centred);
+    features[component] = dot(block.pcaComponents, component * centred.length, centred);
   }
   return features;
+}
+
+/** The layers' vectors as one: [rawSize]. */
+function combine(block: FeatureBlock, pooled: PooledVectors): Float64Array {
+  const { combination, hiddenSize, layers } = block;
+  const combined = new Float64Array(rawSizeOf(block));
+  layers.forEach((layer, position) => {
+    const vector = pooled.get(pooledKey(layer, block.pooling));
+    if (vector?.length !== hiddenSize) {
+      throw new RangeError(
+        `hidden state ${layer} (${block.pooling}) is missing or not of size ${hiddenSize}`,
+      );
+    }
+    const offset = position * hiddenSize;
+    if (combination.kind === "concat") {
+      combined.set(vector, offset);
+      return;
+    }
+    for (let index = 0; index < hiddenSize; index++) {
+      const centred = vector[index]! - combination.layerMean[offset + index]!;
+      combined[index]! += centred / combination.layerScale[offset + index]! / layers.length;
+    }
+  });
+  return combined;
 }

@@ -12,24 +12,52 @@ export interface Linear {
   readonly bias: Float32Array;
 }
 
-/** StandardScaler followed by PCA, on the concatenated pooled vectors of some layers. */
+/**
+ * How the pooled vectors of several layers become one: side by side, or (Switchyard 0.3.0) as the mean of the layers, each
+ * standardised by its own mean and deviation.
+ */
+export type Combination =
+  | { readonly kind: "concat" }
+  | {
+      readonly kind: "standardised_mean";
+      /** [layers × hiddenSize] each, in the order of the block's layers */
+      readonly layerMean: Float32Array;
+      readonly layerScale: Float32Array;
+    };
+
+/** StandardScaler followed by PCA, on the pooled vectors of some layers. */
 export interface FeatureBlock {
   /** hidden-state indices in Transformers' numbering: 0 = embeddings, k = output of block k */
   readonly layers: readonly number[];
   readonly pooling: PoolingMode;
   readonly hiddenSize: number;
-  /** [layers × hiddenSize] each */
+  readonly combination: Combination;
+  /** [rawSize] each: layers × hiddenSize for `concat`, hiddenSize for `standardised_mean` */
   readonly scalerMean: Float32Array;
   readonly scalerScale: Float32Array;
   readonly pcaMean: Float32Array;
   readonly pcaSize: number;
-  /** [pcaSize, layers × hiddenSize], row-major */
+  /** [pcaSize, rawSize], row-major */
   readonly pcaComponents: Float32Array;
 }
 
-/** One ensemble member: dense layers with ReLU between them, none after the last. */
-export interface Member {
-  readonly layers: readonly Linear[];
+/** One ensemble member. */
+export type Member =
+  /** dense layers with ReLU between them, none after the last, whose outputs are the head's */
+  | { readonly kind: "shared"; readonly layers: readonly Linear[] }
+  /** Switchyard 0.3.0: for output o, heads[o](relu(trunk(relu(adapters[o](features))))) */
+  | {
+      readonly kind: "per_output";
+      readonly adapters: readonly Linear[];
+      readonly trunk: Linear;
+      /** one row each */
+      readonly heads: readonly Linear[];
+    };
+
+/** Platt calibration of one output: p = sigmoid(slope × logit(raw) + intercept). */
+export interface Calibration {
+  readonly slope: number;
+  readonly intercept: number;
 }
 
 export interface HeadWeights {
@@ -37,4 +65,15 @@ export interface HeadWeights {
   /** the members' input is the blocks' outputs side by side */
   readonly blocks: readonly FeatureBlock[];
   readonly members: readonly Member[];
+  /** by output; null: raw probabilities are the answer */
+  readonly calibration: readonly (Calibration | null)[];
+}
+
+/** Values that go into a block's scaler. */
+export function rawSizeOf({
+  layers,
+  hiddenSize,
+  combination,
+}: Pick<FeatureBlock, "layers" | "hiddenSize" | "combination">): number {
+  return combination.kind === "concat" ? layers.length * hiddenSize : hiddenSize;
 }

@@ -3,7 +3,7 @@
 import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder, Encoding, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
-import { probabilities, requiredFeatures } from "../head/head.js";
+import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
 import { withDeadline } from "./deadline.js";
@@ -75,14 +75,15 @@ export function createJudge(parts: JudgeParts): Judge {
 
   function judged(encoding: Encoding, waited: Omit<Stages, "head">): Judgement {
     const started = clock();
-    const values = probabilities(checkpoint.head, encoding.pooled);
-    const named = Object.fromEntries(
-      checkpoint.head.outputNames.map((name, index) => [name, values[index]!]),
-    );
+    const { head } = checkpoint;
+    const rawValues = probabilities(head, encoding.pooled);
+    const byName = (values: Float64Array) =>
+      Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
+    const named = byName(calibrate(head, rawValues));
     return {
       pSolve: named[parts.output]!,
       probabilities: named,
-      raw: named,
+      raw: byName(rawValues),
       tokens: encoding.tokenCount,
       truncated: encoding.truncated,
       cached: false,

@@ -9,6 +9,7 @@ import {
   type Tensor,
   toFloat32,
 } from "../../../src/checkpoint/safetensors.js";
+import type { Linear, Member } from "../../../src/head/weights.js";
 import { fixturePath, readJson } from "../../support/fixtures.js";
 import { refusal } from "../refusal.js";
 
@@ -27,7 +28,7 @@ test("the real checkpoint becomes a head of its dimensions", () => {
   assert.equal(blocks[0]!.pcaComponents.length, 10 * 96);
   assert.equal(members.length, 5);
   assert.deepEqual(
-    members[4]!.layers.map(({ inputSize, outputSize }) => [inputSize, outputSize]),
+    layersOf(members[4]!).map(({ inputSize, outputSize }) => [inputSize, outputSize]),
     [
       [10, 16],
       [16, 8],
@@ -45,8 +46,8 @@ test("every tensor lands where its name says", () => {
   assert.deepEqual(blocks[0]!.pcaMean, values("transform.pca_mean"));
   assert.deepEqual(blocks[0]!.pcaComponents, values("transform.pca_components"));
   for (const [index, name] of ["linear1", "linear2", "output"].entries()) {
-    assert.deepEqual(members[3]!.layers[index]!.weight, values(`ensemble.3.${name}.weight`));
-    assert.deepEqual(members[3]!.layers[index]!.bias, values(`ensemble.3.${name}.bias`));
+    assert.deepEqual(layersOf(members[3]!)[index]!.weight, values(`ensemble.3.${name}.weight`));
+    assert.deepEqual(layersOf(members[3]!)[index]!.bias, values(`ensemble.3.${name}.bias`));
   }
 });
 
@@ -173,3 +174,8 @@ describe("of the tensors is refused, by name", () => {
     read(withValue("transform.scaler_mean", 0));
   });
 });
+
+function layersOf(member: Member): readonly Linear[] {
+  if (member.kind !== "shared") throw new Error("wanted a shared trunk");
+  return member.layers;
+}

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type PooledVectors, pooledKey } from "../../../src/features/pooled.js";
-import { probabilities, requiredFeatures, sigmoid } from "../../../src/head/head.js";
-import type { FeatureBlock, HeadWeights } from "../../../src/head/weights.js";
+import { calibrate, probabilities, requiredFeatures, sigmoid } from "../../../src/head/head.js";
+import type { FeatureBlock, HeadWeights, Member } from "../../../src/head/weights.js";
 
 /** hands the hidden state of one layer through: scale 1, identity components */
 const identity = (layer: number, pooling: "mean" | "last"): FeatureBlock => ({
   layers: [layer],
   pooling,
   hiddenSize: 1,
+  combination: { kind: "concat" },
   scalerMean: Float32Array.of(0),
   scalerScale: Float32Array.of(1),
   pcaMean: Float32Array.of(0),
@@ -16,13 +17,15 @@ const identity = (layer: number, pooling: "mean" | "last"): FeatureBlock => ({
   pcaComponents: Float32Array.of(1),
 });
 /** one layer from two features to two outputs */
-const member = (weight: number[], bias: number[]) => ({
+const member = (weight: number[], bias: number[]): Member => ({
+  kind: "shared",
   layers: [{ inputSize: 2, outputSize: 2, weight: Float32Array.from(weight), bias: Float32Array.from(bias) }],
 });
 const weights: HeadWeights = {
   outputNames: ["weak", "strong"],
   blocks: [identity(7, "mean"), identity(2, "last")],
   members: [member([1, 0, 0, 1], [0, 0]), member([0, 1, 1, 0], [0, 0.5])],
+  calibration: [null, null],
 };
 const pooled: PooledVectors = new Map([
   [pooledKey(7, "mean"), Float32Array.of(2)],
@@ -61,4 +64,12 @@ test("an encoder is asked for each layer and mode once, sorted", () => {
   assert.deepEqual(requiredFeatures(weights), { layers: [2, 7], pooling: ["last", "mean"] });
   const twice = { ...weights, blocks: [identity(10, "mean"), identity(9, "mean"), identity(10, "mean")] };
   assert.deepEqual(requiredFeatures(twice), { layers: [9, 10], pooling: ["mean"] });
+});
+
+test("calibration maps each output through its own slope and intercept, and leaves the others", () => {
+  const calibration = [{ slope: 2, intercept: -1 }, null];
+  const [weak, strong] = calibrate({ ...weights, calibration }, Float64Array.of(sigmoid(0.75), 0.3));
+  assert.ok(Math.abs(weak! - sigmoid(0.5)) < 1e-15);
+  assert.equal(strong, 0.3);
+  assert.deepEqual([...calibrate({ ...weights, calibration }, Float64Array.of(0, 1))], [0, 1]);
 });

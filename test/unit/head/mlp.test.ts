@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { linear, memberLogits } from "../../../src/head/mlp.js";
-import type { Linear } from "../../../src/head/weights.js";
+import type { Linear, Member } from "../../../src/head/weights.js";
 
 const layer = (outputSize: number, weight: number[], bias: number[]): Linear => ({
   inputSize: weight.length / outputSize,
@@ -28,7 +28,8 @@ test("a layer's sum is float64", () => {
 });
 
 test("a member has ReLU between its layers and none after the last", () => {
-  const member = {
+  const member: Member = {
+    kind: "shared",
     layers: [
       layer(2, [1, 1, 1, -1], [0, 0]), // [3, -1] → ReLU [3, 0]
       layer(2, [-1, 5, 1, 5], [1, -1]), // [-2, 2] → ReLU [0, 2]
@@ -36,4 +37,14 @@ test("a member has ReLU between its layers and none after the last", () => {
     ],
   };
   assert.deepEqual([...memberLogits(member, Float64Array.of(1, 2))], [-5.5, 2]);
+});
+
+test("a per-output member runs each output's own adapter and head around one trunk, ReLU between", () => {
+  const member: Member = {
+    kind: "per_output",
+    adapters: [layer(2, [1, 0, 0, 1], [0, 0]), layer(2, [0, 1, -1, 0], [0, 0])], // [1, 2] → [1, 2] and [2, -1] → [2, 0]
+    trunk: layer(2, [1, 1, 1, -1], [0, 0]), // [3, -1] → [3, 0] and [2, 2]
+    heads: [layer(1, [2, 5], [1]), layer(1, [1, -3], [0])], // 7 and -4
+  };
+  assert.deepEqual([...memberLogits(member, Float64Array.of(1, 2))], [7, -4]);
 });

@@ -8,6 +8,7 @@ const block: FeatureBlock = {
   layers: [4, 1],
   pooling: "mean",
   hiddenSize: 2,
+  combination: { kind: "concat" },
   scalerMean: Float32Array.of(1, 2, 3, 4),
   scalerScale: Float32Array.of(2, 4, 0.5, 1),
   pcaMean: Float32Array.of(0.5, -1, 2, 0),
@@ -37,4 +38,22 @@ test("the block's pooling mode is the one that is read", () => {
 test("a hidden state that is missing or of another size is a fault", () => {
   assert.throws(() => transformBlock({ ...block, layers: [4, 2] }, pooled), /hidden state 2 \(mean\)/);
   assert.throws(() => transformBlock({ ...block, hiddenSize: 3 }, pooled), /not of size 3/);
+});
+
+test("standardised_mean centres and scales each layer by itself, then takes the mean of the layers", () => {
+  const combined: FeatureBlock = {
+    ...block,
+    combination: {
+      kind: "standardised_mean",
+      layerMean: Float32Array.of(1, 2, 0, 3), // layer 4, then layer 1
+      layerScale: Float32Array.of(2, 1, 4, 0.5),
+    },
+    scalerMean: Float32Array.of(0, 0),
+    scalerScale: Float32Array.of(1, 1),
+    pcaMean: Float32Array.of(0, 0),
+    pcaSize: 2,
+    pcaComponents: Float32Array.of(1, 0, 0, 1),
+  };
+  // layer 4: [(3 − 1) / 2, (6 − 2) / 1] = [1, 4]; layer 1: [4 / 4, (7 − 3) / 0.5] = [1, 8]
+  assert.deepEqual([...transformBlock(combined, pooled)], [1, 6]);
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Checkpoint, loadCheckpoint } from "../../../src/checkpoint/load.js";
+import type { Linear, Member } from "../../../src/head/weights.js";
 import type { JudgeParts } from "../../../src/judge/judge.js";
 import { prepareView, runSelftest } from "../../../src/judge/prepare.js";
 import { fixturePath, tinyRows } from "../../support/fixtures.js";
@@ -66,9 +67,9 @@ describe("the selftest", () => {
   /** a head whose probabilities are 0.5 for every text: all members' last layers are zero */
   const halves: Checkpoint["head"] = {
     ...checkpoint.head,
-    members: checkpoint.head.members.map(({ layers: [first, second, last] }) => ({
-      layers: [first!, second!, { ...last!, weight: new Float32Array(16), bias: new Float32Array(2) }],
-    })),
+    members: checkpoint.head.members.map((member) =>
+      withLast(member, { weight: new Float32Array(16), bias: new Float32Array(2) }),
+    ),
   };
   const run = (test: Checkpoint["selftest"], head = halves) => {
     const given = parts({ checkpoint: { ...checkpoint, head, selftest: test } });
@@ -112,9 +113,16 @@ describe("the selftest", () => {
     assert.match(message, /encoder\/x\.json is missing/);
   });
   test("is finite arithmetic only: a NaN in the head does not pass", async () => {
-    const members = halves.members.map(({ layers: [first, second, last] }) => ({
-      layers: [first!, second!, { ...last!, bias: new Float32Array(2).fill(Number.NaN) }],
-    }));
+    const members = halves.members.map((member) =>
+      withLast(member, { bias: new Float32Array(2).fill(Number.NaN) }),
+    );
     await rejection("checkpoint", run(selftest(0.5), { ...halves, members }));
   });
 });
+
+/** The member with other values in its last layer. */
+function withLast(member: Member, values: Partial<Linear>): Member {
+  if (member.kind !== "shared") throw new Error("wanted a shared trunk");
+  const last = member.layers.at(-1)!;
+  return { ...member, layers: [...member.layers.slice(0, -1), { ...last, ...values }] };
+}

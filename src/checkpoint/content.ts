@@ -1,0 +1,22 @@
+// What every checkpoint format comes down to. Readers build it, writers take it; nothing here knows a format.
+import type { HeadWeights } from "../head/weights.js";
+
+export type CheckpointFormat =
+  | "router-json-1"
+  | "router-json-2"
+  | "llm-router-2"
+  | "llm-router-3"
+  | "switchyard-0.3.0";
+
+export interface CheckpointContent {
+  readonly format: CheckpointFormat;
+  /** the encoder's name as the checkpoint gives it */
+  readonly encoderName: string;
+  readonly head: HeadWeights;
+  /** price of a million input tokens by output name; null where the format or the file has none */
+  readonly costs: Readonly<Record<string, number>> | null;
+  /** arguments of the chat template that the encoder saw in training; empty where none are known */
+  readonly chatTemplateKwargs: Readonly<Record<string, unknown>>;
+  /** which user message the head was trained to read */
+  readonly message: "first" | "latest";
+}
