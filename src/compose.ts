@@ -1,19 +1,16 @@
-// Puts the parts together: the only file that names concrete adapters.
-import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
+// Puts judges together: the only file that names concrete adapters.
 import { performance } from "node:perf_hooks";
 import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
+import { hashEncoderFolder } from "./encoder/onnx/folder.js";
 import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";
 import { JudgeError } from "./errors.js";
-import { createAccess } from "./http/access.js";
-import { createApp } from "./http/app.js";
-import { createJudge, type Judge } from "./judge/judge.js";
+import { createForwards } from "./judge/forward.js";
+import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
 import { createRegistry, type Registry } from "./judge/registry.js";
 import type { Log } from "./observe/log.js";
 import type { Metrics } from "./observe/metrics.js";
-import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
 
 /** What is told of everything that happens. */
 export interface Observers {
@@ -21,12 +18,19 @@ export interface Observers {
   readonly metrics: Metrics;
 }
 
+/** An encoder, and what it was made from. */
+export interface BuiltEncoder {
+  readonly encoder: Encoder;
+  readonly config: EncoderConfig;
+  readonly threads: number;
+}
+
+/** Judges that come into service together, on encoders of their own or taken over. */
 export interface Judges {
   readonly registry: Registry;
-  readonly encoders: readonly Encoder[];
-  readonly sentences: CruxSentences;
+  readonly encoders: readonly BuiltEncoder[];
   /**
-   * Starts the encoders and passes every judge's selftest.
+   * Starts the encoders that do not run yet and passes every judge's selftest.
    *
    * @throws JudgeError with the first fault, one line
    */
@@ -34,106 +38,76 @@ export interface Judges {
   close(): Promise<void>;
 }
 
-const clock = () => performance.now();
+export const clock = () => performance.now();
 
 /**
- * Loads the checkpoints and builds judges on encoders that have not been started.
+ * Loads the checkpoints and builds judges.
  *
- * @param packageRoot folder of package.json, with prompts/
+ * @param running started encoders, taken over where configuration and files are still the same
  * @throws JudgeError `checkpoint` or `config`
  */
-export async function composeJudges(config: Config, packageRoot: URL, observers: Observers): Promise<Judges> {
-  const { log } = observers;
-  const sentences = await readCruxSentences(new URL("prompts/crux.json", packageRoot));
+export async function composeJudges(
+  config: Config,
+  observers: Observers,
+  running: readonly BuiltEncoder[] = [],
+): Promise<Judges> {
   const checkpoints = await Promise.all(config.judges.map((judge) => loadCheckpoint(judge.checkpoint)));
-  const encoders = new Map(
-    config.encoders.map((encoder) => [encoder.id, createEncoder(encoder, config, observers)]),
+  const { threads } = config.runtime;
+  const encoders = await Promise.all(
+    config.encoders.map(async (encoder) => {
+      const found = await takeOver(running, encoder, threads);
+      return found ?? { encoder: createEncoder(encoder, threads, observers), config: encoder, threads };
+    }),
   );
-  const judges = config.judges.map((judge, index) =>
-    composeJudge(judge, checkpoints[index]!, encoders.get(judge.encoder)!, config, log),
-  );
+  const fresh = encoders.filter((built) => !running.includes(built));
+  const forward = createForwards();
+  const judges = config.judges.map((judge, index) => {
+    const { encoder } = encoders.find((built) => built.config.id === judge.encoder)!;
+    return composeJudge(judge, checkpoints[index]!, { encoder, forward }, config, observers.log);
+  });
   const [first, ...rest] = judges;
   if (first === undefined) throw new JudgeError("config", "no judge is configured");
   return {
     registry: createRegistry([first, ...rest], config.defaultJudge),
-    encoders: [...encoders.values()],
-    sentences,
+    encoders,
     async start() {
       const started = clock();
-      await Promise.all([...encoders.values()].map((encoder) => encoder.start()));
+      await Promise.all(fresh.map(({ encoder }) => encoder.start()));
       await Promise.all(judges.map((judge) => judge.prepare()));
-      const readyMs = clock() - started;
-      for (const judge of judges) {
-        const selftestPrompts = judge.checkpoint.selftest?.prompts.length ?? 0;
-        log.judgeReady({
-          judge: judge.id,
-          checkpoint: judge.checkpoint.hash,
-          encoder: judge.encoder.id,
-          selftestPrompts,
-          readyMs,
-        });
-      }
+      for (const judge of judges) logReady(judge, clock() - started, observers.log);
     },
     async close() {
-      await Promise.all([...encoders.values()].map((encoder) => encoder.close()));
+      await Promise.all(encoders.map(({ encoder }) => encoder.close()));
     },
   };
 }
 
-async function readCruxSentences(file: URL): Promise<CruxSentences> {
-  let content: unknown;
-  try {
-    content = JSON.parse(await readFile(file, "utf8"));
-  } catch (error) {
-    throw new JudgeError("config", "prompts/crux.json is missing or not JSON; restore it from the package", {
-      cause: error,
-    });
-  }
-  return parseCruxSentences(content);
-}
-
-export interface AppParts {
-  readonly judges: Judges;
-  readonly config: Config;
-  readonly observers: Observers;
-  readonly version: string;
-  /** true once the server has been told to end */
-  readonly draining: () => boolean;
-}
-
-/** The HTTP application on composed judges. */
-export function composeApp({ judges, config, observers, version, draining }: AppParts) {
-  const { server, runtime } = config;
-  return createApp({
-    registry: judges.registry,
-    sentences: judges.sentences,
-    onFailure: runtime.onFailure,
-    access: createAccess(server.keys),
-    metricsNeedKey: server.metricsNeedKey,
-    corsOrigins: server.corsOrigins,
-    maxBodyBytes: server.maxBodyBytes,
-    ...observers,
-    clock,
-    now: () => Date.now(),
-    startedSeconds: Math.floor(Date.now() / 1000),
-    newId: randomUUID,
-    draining,
-    version,
-  });
+/** The running encoder that `config` describes, unless one of its files has changed. */
+async function takeOver(
+  running: readonly BuiltEncoder[],
+  config: EncoderConfig,
+  threads: number,
+): Promise<BuiltEncoder | null> {
+  const wanted = JSON.stringify([config, threads]);
+  const found = running.find((built) => JSON.stringify([built.config, built.threads]) === wanted);
+  if (found === undefined) return null;
+  const files = await hashEncoderFolder(config.path);
+  return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
 }
 
 function createEncoder(
-  { id, path }: EncoderConfig,
-  { runtime }: Config,
+  { id, path, model }: EncoderConfig,
+  threads: number,
   { log, metrics }: Observers,
 ): Encoder {
   let launchedMs = clock();
   return createOnnxEncoder({
     id,
+    modelName: model,
     folder: path,
-    threads: runtime.threads,
+    threads,
     events: {
-      up({ device, threads }, restarts) {
+      up({ device }, restarts) {
         metrics.encoderUp(id, true);
         log.encoderUp({ encoder: id, device, threads, loadMs: clock() - launchedMs, restarts });
       },
@@ -150,7 +124,7 @@ function createEncoder(
 function composeJudge(
   config: JudgeConfig,
   checkpoint: Checkpoint,
-  encoder: Encoder,
+  { encoder, forward }: Pick<JudgeParts, "encoder" | "forward">,
   { runtime }: Config,
   log: Log,
 ): Judge {
@@ -159,10 +133,14 @@ function composeJudge(
     aliases: config.aliases,
     checkpoint,
     encoder,
+    forward,
     output: chooseOutput(config, checkpoint),
     primaryRule: config.primaryRule,
     maxTokens: config.maxTokens,
     truncation: config.truncation,
+    message: config.message ?? checkpoint.message,
+    calibration: config.calibration,
+    acceptEncoder: config.acceptEncoder,
     deadlineMs: runtime.deadlineMs,
     clock,
     onFault({ code, cause }) {
@@ -171,13 +149,16 @@ function composeJudge(
   });
 }
 
-function chooseOutput({ id, output }: JudgeConfig, { head, folder }: Checkpoint): string {
+function chooseOutput({ id, output }: JudgeConfig, { head, path }: Checkpoint): string {
   const names = head.outputNames;
   if (output === null && names.length === 1) return names[0]!;
   if (output !== null && names.includes(output)) return output;
-  const found = output === null ? "is missing" : `"${output}" is not an output of checkpoint ${folder}`;
-  throw new JudgeError(
-    "config",
-    `judges.${id}.output ${found}; wanted one of ${names.map((name) => `"${name}"`).join(", ")}`,
-  );
+  const found = output === null ? "is missing" : `"${output}" is not an output of checkpoint ${path}`;
+  const known = names.map((name) => `"${name}"`).join(", ");
+  throw new JudgeError("config", `judges.${id}.output ${found}; wanted one of ${known}`);
+}
+
+function logReady({ id, checkpoint, encoder }: Judge, readyMs: number, log: Log): void {
+  const selftestPrompts = checkpoint.selftest?.prompts.length ?? 0;
+  log.judgeReady({ judge: id, checkpoint: checkpoint.hash, encoder: encoder.id, selftestPrompts, readyMs });
 }

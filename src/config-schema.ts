@@ -8,6 +8,7 @@ const ServerTable = z.strictObject({
   host: z.string().trim().min(1).optional(),
   port: z.int().min(0).max(65_535).optional(),
   api_keys_file: z.string().min(1).optional(),
+  admin_key_file: z.string().min(1).optional(),
   metrics_need_key: z.boolean().optional(),
   cors_origins: z.array(z.string().min(1)).optional(),
   max_body_bytes: z
@@ -34,6 +35,7 @@ const RuntimeTable = z.strictObject({
 const EncoderTable = z.strictObject({
   type: z.literal("onnx").optional(),
   path: z.string().min(1).optional(),
+  model: z.string().min(1).optional(),
 });
 
 const JudgeTable = z.strictObject({
@@ -44,6 +46,9 @@ const JudgeTable = z.strictObject({
   primary_rule: z.enum(primaryRules).optional(),
   max_tokens: z.int().min(1).optional(),
   truncation: z.enum(["middle", "right"]).optional(),
+  message: z.enum(["first", "latest"]).optional(),
+  calibration: z.enum(["on", "off"]).optional(),
+  accept_encoder: z.string().min(1).optional(),
 });
 
 /** Every key is optional here; what a table must name in the end is checked where tables are merged (config.ts). */
@@ -80,3 +85,5 @@ export const configFileVariable = "PREFILL_JUDGE_CONFIG";
 
 /** The variable with bearer keys, separated by commas; no flag and no key of the file holds one. */
 export const keysVariable = "PREFILL_JUDGE_API_KEYS";
+/** The variable with the key of POST /admin/reload. */
+export const adminKeyVariable = "PREFILL_JUDGE_ADMIN_KEY";

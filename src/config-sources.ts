@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { closest } from "fastest-levenshtein";
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
-import { ConfigFile, configFileVariable, keysVariable, settings } from "./config-schema.js";
+import { adminKeyVariable, ConfigFile, configFileVariable, keysVariable, settings } from "./config-schema.js";
 import { JudgeError } from "./errors.js";
 
 /** @throws JudgeError `config` with file, line and column */
@@ -35,7 +35,12 @@ export function readToml(file: string): unknown {
 
 /** The environment's settings in the shape of a file; unknown variables with our prefix are refused. */
 export function fromVariables(env: Readonly<Record<string, string | undefined>>): unknown {
-  const known: string[] = [configFileVariable, keysVariable, ...settings.map((setting) => setting.env)];
+  const known: string[] = [
+    configFileVariable,
+    keysVariable,
+    adminKeyVariable,
+    ...settings.map((setting) => setting.env),
+  ];
   for (const name of Object.keys(env)) {
     if (name.startsWith("PREFILL_JUDGE_") && !known.includes(name)) {
       throw new JudgeError("config", `environment: unknown variable ${name}${hint(name, known)}`);
@@ -123,19 +128,15 @@ export function hint(found: string, known: readonly string[]): string {
  *
  * @throws JudgeError `config`; a message never holds a key
  */
-export function readKeysFile(file: string): string[] {
+export function readKeysFile(setting: string, file: string): string[] {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    throw new JudgeError(
-      "config",
-      `server.api_keys_file: ${file} cannot be read (${code}); name a readable file`,
-      {
-        cause: error,
-      },
-    );
+    throw new JudgeError("config", `${setting}: ${file} cannot be read (${code}); name a readable file`, {
+      cause: error,
+    });
   }
   const lines = text.split("\n").map((line) => line.trim());
   return checkKeys(
@@ -145,11 +146,11 @@ export function readKeysFile(file: string): string[] {
 }
 
 /** Bearer keys from the environment, separated by commas; none where the variable is not set. */
-export function readKeysVariable(value: string | undefined): string[] {
+export function readKeysVariable(name: string, value: string | undefined): string[] {
   if (value === undefined) return [];
   const keys = value.split(",").map((key) => key.trim());
   return checkKeys(
-    keysVariable,
+    name,
     keys.filter((key) => key !== ""),
   );
 }

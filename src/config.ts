@@ -3,6 +3,7 @@
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import {
+  adminKeyVariable,
   type ConfigFile,
   configFileVariable,
   type EncoderTable,
@@ -27,6 +28,8 @@ export interface EncoderConfig {
   readonly type: "onnx";
   /** absolute */
   readonly path: string;
+  /** the model's name, compared with the one that a checkpoint gives; null: not known */
+  readonly model: string | null;
 }
 
 export interface JudgeConfig {
@@ -38,9 +41,14 @@ export interface JudgeConfig {
   readonly output: string | null;
   readonly aliases: readonly string[];
   readonly primaryRule: PrimaryRule;
-  /** null: what the encoder takes, at most 2,048 */
+  /** null: as the checkpoint says, else what the encoder takes, at most 2,048 */
   readonly maxTokens: number | null;
-  readonly truncation: Truncation;
+  /** null: as the checkpoint says, else `middle` */
+  readonly truncation: Truncation | null;
+  /** null: as the checkpoint's format says */
+  readonly message: "first" | "latest" | null;
+  readonly calibration: "on" | "off";
+  readonly acceptEncoder: string | null;
 }
 
 export interface ServerConfig {
@@ -48,6 +56,8 @@ export interface ServerConfig {
   readonly port: number;
   /** bearer keys; none: open to all */
   readonly keys: readonly string[];
+  /** keys of POST /admin/reload; none: it is off */
+  readonly adminKeys: readonly string[];
   readonly metricsNeedKey: boolean;
   /** origins of browsers that may call; none: no CORS headers at all */
   readonly corsOrigins: readonly string[];
@@ -92,8 +102,16 @@ const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
 /** The two judges that come with the package, as a file beside package.json would configure them. */
 const embedded = {
   encoders: {
-    smollm2: { type: "onnx", path: "checkpoints/smollm2-135m/encoder" },
-    minilm: { type: "onnx", path: "checkpoints/minilm-l6/encoder" },
+    smollm2: {
+      type: "onnx",
+      path: "checkpoints/smollm2-135m/encoder",
+      model: "HuggingFaceTB/SmolLM2-135M-Instruct",
+    },
+    minilm: {
+      type: "onnx",
+      path: "checkpoints/minilm-l6/encoder",
+      model: "sentence-transformers/all-MiniLM-L6-v2",
+    },
   },
   judges: {
     "prefill-judge": { checkpoint: "checkpoints/smollm2-135m", encoder: "smollm2", output: weakModel },
@@ -118,8 +136,11 @@ export function loadConfig(sources: ConfigSources): Config {
   const base = file === undefined ? sources.packageRoot : dirname(resolve(file));
   const own = absolute(given, base);
   const encoderTables: Record<string, EncoderTable> = { ...packaged.encoders };
-  for (const [id, table] of Object.entries(own.encoders))
-    encoderTables[id] = { ...encoderTables[id], ...table };
+  for (const [id, table] of Object.entries(own.encoders)) {
+    // another folder is another model, until its name is given
+    const { model: _, ...known } = encoderTables[id] ?? {};
+    encoderTables[id] = { ...(table.path === undefined ? encoderTables[id] : known), ...table };
+  }
   const judges = Object.entries(own.judges ?? packaged.judges ?? {}).map(([id, table]) =>
     toJudge(id, { ...packaged.judges?.[id], ...table }, Object.keys(encoderTables)),
   );
@@ -129,11 +150,7 @@ export function loadConfig(sources: ConfigSources): Config {
   const used = new Set(judges.map((judge) => judge.encoder));
   const config: Config = {
     defaultJudge: flags.default_judge ?? overlay.default_judge ?? given.default_judge ?? null,
-    server: toServer(
-      { ...given.server, ...overlay.server, ...flags.server },
-      base,
-      sources.env[keysVariable],
-    ),
+    server: toServer({ ...given.server, ...overlay.server, ...flags.server }, base, sources.env),
     log: toLog({ ...given.log, ...overlay.log, ...flags.log }, base),
     runtime: toRuntime({ ...given.runtime, ...overlay.runtime, ...flags.runtime }),
     encoders: Object.entries(encoderTables).flatMap(([id, table]) =>
@@ -165,12 +182,12 @@ function absolute({ encoders, judges }: ConfigFile, base: string): Located {
   return { encoders: each(encoders ?? {}, "path"), judges: judges && each(judges, "checkpoint") };
 }
 
-function toEncoder(id: string, { type, path }: EncoderTable): EncoderConfig {
+function toEncoder(id: string, { type, path, model }: EncoderTable): EncoderConfig {
   if (type === undefined)
     throw new JudgeError("config", `encoders.${id}.type is missing; wanted type = "onnx"`);
   if (path === undefined)
     throw new JudgeError("config", `encoders.${id}.path is missing; wanted the folder of model.onnx`);
-  return { id, type, path };
+  return { id, type, path, model: model ?? null };
 }
 
 function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): JudgeConfig {
@@ -193,23 +210,28 @@ function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): 
     aliases: table.aliases ?? [],
     primaryRule: table.primary_rule ?? "SUP-4",
     maxTokens: table.max_tokens ?? null,
-    truncation: table.truncation ?? "middle",
+    truncation: table.truncation ?? null,
+    message: table.message ?? null,
+    calibration: table.calibration ?? "on",
+    acceptEncoder: table.accept_encoder ?? null,
   };
 }
 
 function toServer(
   table: NonNullable<ConfigFile["server"]>,
   base: string,
-  keyList: string | undefined,
+  env: ConfigSources["env"],
 ): ServerConfig {
-  const { api_keys_file: keysFile } = table;
+  const keys = (setting: "api_keys_file" | "admin_key_file", variable: string) => {
+    const file = table[setting];
+    const fromFile = file === undefined ? [] : readKeysFile(`server.${setting}`, resolve(base, file));
+    return [...fromFile, ...readKeysVariable(variable, env[variable])];
+  };
   return {
     host: table.host ?? "127.0.0.1",
     port: table.port ?? 8080,
-    keys: [
-      ...(keysFile === undefined ? [] : readKeysFile(resolve(base, keysFile))),
-      ...readKeysVariable(keyList),
-    ],
+    keys: keys("api_keys_file", keysVariable),
+    adminKeys: keys("admin_key_file", adminKeyVariable),
     metricsNeedKey: table.metrics_need_key ?? false,
     corsOrigins: table.cors_origins ?? [],
     maxBodyBytes: table.max_body_bytes ?? 32 * 2 ** 20,

@@ -13,6 +13,7 @@ export type ErrorCode =
   | "unsupported_media_type"
   | "request_timeout"
   | "invalid_api_key"
+  | "reload_failed"
   // conditions under which a well-formed request cannot be judged (AbstainReason in verdict/abstention.ts)
   | "deadline"
   | "encoder_down"

@@ -46,12 +46,14 @@ const program = new Command("prefill-judge")
   .exitOverride()
   .showSuggestionAfterError();
 
-withSettings(program.command("serve").description("serve the configured judges over HTTP")).action(
-  async (_, command) => {
+withSettings(program.command("serve").description("serve the configured judges over HTTP"))
+  .option("--watch", "load the judges anew when a file changes that they are made of")
+  .action(async (_, command) => {
     const { serve } = await import("./cli/serve.js");
-    await serve(configOf(command), terminal);
-  },
-);
+    const { watch, config } = command.opts() as { watch?: boolean; config?: string };
+    const configFile = config ?? process.env[configFileVariable];
+    await serve(() => configOf(command), { watch: watch === true, configFile }, terminal);
+  });
 
 withSettings(program.command("score").description("judge a prompt, or a file of prompts, and exit"))
   .argument("[prompt]", "the prompt; without it and without --file, standard input")

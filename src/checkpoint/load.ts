@@ -1,54 +1,109 @@
-// Reads a checkpoint folder: router.json, router.safetensors and, where present, selftest.json and notice.txt.
+// Reads a checkpoint of any format from the disk, with its selftest and notice where present.
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
-import type { HeadWeights } from "../head/weights.js";
+import type { CheckpointContent } from "./content.js";
 import { parseRouterJson, readRouterTensors } from "./router-json.js";
+import { parseRouterJson2, type RouterJson2, readRouterJson2, type TrainedView } from "./router-json-2.js";
 import { parseSafetensors } from "./safetensors.js";
 import { parseSelftest, type Selftest } from "./selftest.js";
+import { parseTorchCheckpoint } from "./torch-checkpoint.js";
 
 /** Larger files are refused before they are read. A head of 40 layers × 8,192 with PCA 300 needs 400 MB. */
 const maxFileBytes = 2 ** 30;
 
-export interface Checkpoint {
-  readonly folder: string;
-  /** SHA-256 over router.json and the tensors, first 16 hex digits */
+export interface Checkpoint extends CheckpointContent {
+  /** folder with router.json, or .pt file */
+  readonly path: string;
+  /** SHA-256 over the files of the checkpoint, first 16 hex digits */
   readonly hash: string;
   /** SHA-256 (hex) by file name */
   readonly files: Readonly<Record<string, string>>;
-  /** the encoder's name as the checkpoint gives it */
-  readonly encoderName: string;
-  readonly head: HeadWeights;
+  /** the view of the training; null where the format does not tell */
+  readonly view: TrainedView | null;
+  /** SHA-256 (hex) by name of the encoder's files; empty where the format does not tell */
+  readonly encoderFiles: Readonly<Record<string, string>>;
+  readonly training: RouterJson2["training"];
   readonly selftest: Selftest | null;
   /** one sentence for whoever starts a server with it */
   readonly notice: string | null;
 }
 
-/** @throws JudgeError `checkpoint` naming folder, file, finding and remedy */
-export async function loadCheckpoint(folder: string): Promise<Checkpoint> {
+/**
+ * Reads a folder with router.json (format 1 or 2), or a .pt file of llm-router or Switchyard. A selftest lies beside it:
+ * selftest.json in the folder, NAME.selftest.json beside NAME.pt.
+ *
+ * @throws JudgeError `checkpoint` naming path, file, finding and remedy
+ */
+export async function loadCheckpoint(path: string): Promise<Checkpoint> {
   try {
-    const routerBytes = await readWhole(folder, "router.json");
-    const tensorBytes = await readWhole(folder, "router.safetensors");
-    const metadata = parseRouterJson(parseJson(routerBytes, "router.json"));
-    const selftestBytes = await readWhole(folder, "selftest.json", "optional");
-    const notice = await readWhole(folder, "notice.txt", "optional");
-    const files = { "router.json": sha256(routerBytes), "router.safetensors": sha256(tensorBytes) };
-    return {
-      folder,
-      hash: sha256(Buffer.from(Object.values(files).join(""))).slice(0, 16),
-      files,
-      encoderName: metadata.encoder,
-      head: readRouterTensors(metadata, parseSafetensors(tensorBytes)),
-      selftest: selftestBytes && parseSelftest(parseJson(selftestBytes, "selftest.json")),
-      notice: notice === null ? null : notice.toString("utf8").trim(),
-    };
+    return path.endsWith(".pt") ? await loadTorchFile(path) : await loadFolder(path);
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
     const finding = error.message.replace(/^safetensors: /, "router.safetensors: ");
     const remedy = finding.includes("; ") ? "" : "; restore the file from the checkpoint's original";
-    throw new JudgeError("checkpoint", `checkpoint ${folder}: ${finding}${remedy}`, { cause: error });
+    throw new JudgeError("checkpoint", `checkpoint ${path}: ${finding}${remedy}`, { cause: error });
   }
+}
+
+async function loadFolder(folder: string): Promise<Checkpoint> {
+  const routerBytes = await readWhole(folder, "router.json");
+  const tensorBytes = await readWhole(folder, "router.safetensors");
+  const files = { "router.json": sha256(routerBytes), "router.safetensors": sha256(tensorBytes) };
+  const metadata = parseJson(routerBytes, "router.json");
+  const tensors = () => parseSafetensors(tensorBytes);
+  const common = {
+    path: folder,
+    hash: hashOf(files),
+    files,
+    selftest: await readSelftest(folder, "selftest.json"),
+    notice: (await readWhole(folder, "notice.txt", "optional"))?.toString("utf8").trim() ?? null,
+  };
+  if ((metadata as { format_version?: unknown } | null)?.format_version === 2) {
+    const checked = parseRouterJson2(metadata);
+    if (checked.tensor_sha256 !== files["router.safetensors"]) {
+      throw new JudgeError("checkpoint", "router.safetensors has another SHA-256 than router.json says");
+    }
+    return { ...common, ...readRouterJson2(checked, tensors()) };
+  }
+  const checked = parseRouterJson(metadata);
+  return {
+    ...common,
+    format: "router-json-1",
+    encoderName: checked.encoder,
+    head: readRouterTensors(checked, tensors()),
+    ...unknownTraining,
+    chatTemplateKwargs: {},
+    message: "first",
+    costs: null,
+  };
+}
+
+async function loadTorchFile(file: string): Promise<Checkpoint> {
+  const name = basename(file);
+  const bytes = await readWhole(dirname(file), name);
+  const files = { [name]: sha256(bytes) };
+  return {
+    ...parseTorchCheckpoint(bytes),
+    ...unknownTraining,
+    path: file,
+    hash: hashOf(files),
+    files,
+    selftest: await readSelftest(dirname(file), name.replace(/\.pt$/, ".selftest.json")),
+    notice: null,
+  };
+}
+
+const unknownTraining = { view: null, encoderFiles: {}, training: {} };
+
+async function readSelftest(folder: string, name: string): Promise<Selftest | null> {
+  const bytes = await readWhole(folder, name, "optional");
+  return bytes && parseSelftest(parseJson(bytes, name));
+}
+
+function hashOf(files: Readonly<Record<string, string>>): string {
+  return sha256(Buffer.from(Object.values(files).join(""))).slice(0, 16);
 }
 
 function sha256(bytes: Uint8Array): string {

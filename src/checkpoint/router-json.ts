@@ -2,8 +2,9 @@
 // checked against them. Format: Switchyard's first prefill probe; sums in float64, tensors F32.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
-import type { FeatureBlock, HeadWeights, Linear, Member } from "../head/weights.js";
-import { type SafetensorsFile, toFloat32 } from "./safetensors.js";
+import type { FeatureBlock, HeadWeights, Member } from "../head/weights.js";
+import type { SafetensorsFile } from "./safetensors.js";
+import { createTensorReader } from "./tensor-reader.js";
 
 /** No dimension of a head comes near; what is larger is a damaged number. */
 const positiveInteger = z.int().positive().max(10_000_000);
@@ -71,74 +72,31 @@ export function parseRouterJson(content: unknown): RouterJson {
  *   for a scale ≤ 0
  */
 export function readRouterTensors(metadata: RouterJson, file: SafetensorsFile): HeadWeights {
-  const unread = new Set(file.tensors.keys());
-  const read = (name: string, shape: readonly number[]): Float32Array => {
-    const tensor = file.tensors.get(name);
-    if (tensor === undefined)
-      throw new JudgeError("checkpoint", `router.safetensors: tensor ${name} is missing`);
-    unread.delete(name);
-    if (tensor.dtype !== "F32" || tensor.shape.join() !== shape.join()) {
-      throw new JudgeError(
-        "checkpoint",
-        `router.safetensors: ${name} is ${tensor.dtype} [${tensor.shape}], wanted F32 [${shape}]`,
-      );
-    }
-    const values = toFloat32(tensor);
-    if (!values.every(Number.isFinite)) {
-      throw new JudgeError("checkpoint", `router.safetensors: ${name} holds a value that is not finite`);
-    }
-    return values;
-  };
-
-  const block = readBlock(metadata, read);
-  const members = Array.from({ length: metadata.ensemble_size }, (_, index) =>
-    readMember(metadata, read, index),
-  );
-  if (unread.size > 0) {
-    throw new JudgeError(
-      "checkpoint",
-      `router.safetensors: ${unread.size} tensor(s) that router.json does not name`,
-    );
-  }
-  const calibration = metadata.output_names.map(() => null);
-  return { outputNames: metadata.output_names, blocks: [block], members, calibration };
-}
-
-type ReadTensor = (name: string, shape: readonly number[]) => Float32Array;
-
-function readBlock(metadata: RouterJson, read: ReadTensor): FeatureBlock {
+  const reader = createTensorReader(file);
+  const { pca_dim: pcaSize, output_names: outputNames, trunk_hidden: trunk } = metadata;
   const rawSize = metadata.raw_feature_dim;
-  const scalerScale = read("transform.scaler_scale", [rawSize]);
-  if (scalerScale.some((scale) => scale <= 0)) {
-    throw new JudgeError("checkpoint", "router.safetensors: transform.scaler_scale holds a value ≤ 0");
-  }
-  return {
+  const block: FeatureBlock = {
     layers: metadata.extraction_layer_ids,
     pooling: "mean",
     hiddenSize: metadata.hidden_size,
     combination: { kind: "concat" },
-    scalerMean: read("transform.scaler_mean", [rawSize]),
-    scalerScale,
-    pcaMean: read("transform.pca_mean", [rawSize]),
-    pcaSize: metadata.pca_dim,
-    pcaComponents: read("transform.pca_components", [metadata.pca_dim, rawSize]),
+    scalerMean: reader.read("transform.scaler_mean", [rawSize]),
+    scalerScale: reader.readScale("transform.scaler_scale", rawSize),
+    pcaMean: reader.read("transform.pca_mean", [rawSize]),
+    pcaSize,
+    pcaComponents: reader.read("transform.pca_components", [pcaSize, rawSize]),
   };
-}
-
-function readMember(metadata: RouterJson, read: ReadTensor, index: number): Member {
-  const readLinear = (name: string, inputSize: number, outputSize: number): Linear => ({
-    inputSize,
-    outputSize,
-    weight: read(`ensemble.${index}.${name}.weight`, [outputSize, inputSize]),
-    bias: read(`ensemble.${index}.${name}.bias`, [outputSize]),
+  const members = Array.from({ length: metadata.ensemble_size }, (_, index): Member => {
+    const name = `ensemble.${index}`;
+    return {
+      kind: "shared",
+      layers: [
+        reader.readLinear(`${name}.linear1`, pcaSize, trunk[0]),
+        reader.readLinear(`${name}.linear2`, trunk[0], trunk[1]),
+        reader.readLinear(`${name}.output`, trunk[1], outputNames.length),
+      ],
+    };
   });
-  const [first, second] = metadata.trunk_hidden;
-  return {
-    kind: "shared",
-    layers: [
-      readLinear("linear1", metadata.pca_dim, first),
-      readLinear("linear2", first, second),
-      readLinear("output", second, metadata.output_names.length),
-    ],
-  };
+  reader.finish();
+  return { outputNames, blocks: [block], members, calibration: outputNames.map(() => null) };
 }

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { SingleBar } from "cli-progress";
 import * as z from "zod";
 import { composeJudges } from "../compose.js";
+import { readCruxSentences } from "../compose-app.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import { renderContent } from "../http/content.js";
@@ -39,7 +40,7 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
     );
   }
   const rows = file === undefined ? null : await readRows(file);
-  const judges = await composeJudges(onlyJudge(config, options.judge), terminal.packageRoot, {
+  const judges = await composeJudges(onlyJudge(config, options.judge), {
     log: createLog({ write() {} }, "silent"),
     metrics: createMetrics(),
   });
@@ -47,7 +48,14 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
     await judges.start();
     const judge = judges.registry.judges[0]!;
     if (rows !== null) await scoreRows(judge, rows, terminal);
-    else terminal.print(await scoreOne(judge, prompt ?? (await terminal.readInput()), judges.sentences));
+    else
+      terminal.print(
+        await scoreOne(
+          judge,
+          prompt ?? (await terminal.readInput()),
+          await readCruxSentences(terminal.packageRoot),
+        ),
+      );
   } finally {
     await judges.close();
   }

@@ -1,46 +1,91 @@
 // `serve`: listens, loads, says what to paste, and ends cleanly on SIGTERM or Ctrl-C.
 import { openSync } from "node:fs";
-import { composeApp, composeJudges } from "../compose.js";
+import { join } from "node:path";
+import { composeJudges, type Judges } from "../compose.js";
+import { composeApp, readCruxSentences } from "../compose-app.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";
 import { createLog, fileTarget, type LogTarget, standardErrorTarget } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
+import { createReloader } from "../reload.js";
 import { baseUrl, curlLine, routesToml } from "./routes-text.js";
 import type { Terminal } from "./terminal.js";
+import { watch } from "./watch.js";
 
 /** New requests are still answered for so long after the signal, while the router learns that this server is ending. */
 const lameDuckMs = 500;
 
+export interface ServeOptions {
+  /** reload when a file changes that the judges are made of */
+  readonly watch: boolean;
+  readonly configFile: string | undefined;
+}
+
 /**
- * Serves until a signal ends it.
+ * Serves until a signal ends it; SIGHUP reads the configuration and the checkpoints anew.
  *
  * @throws JudgeError when the address, the log, a checkpoint or an encoder is not to be had; nothing is left running
  */
-export async function serve(config: Config, terminal: Terminal): Promise<void> {
+export async function serve(
+  readConfig: () => Config,
+  options: ServeOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const config = readConfig();
   const { server } = config;
   const log = createLog(logTarget(config, terminal), config.log.level);
   const observers = { log, metrics: createMetrics() };
-  const judges = await composeJudges(config, terminal.packageRoot, observers);
+  const sentences = await readCruxSentences(terminal.packageRoot);
+  const judges = await composeJudges(config, observers);
+  const compose = (next: Config, running: Judges["encoders"]) => composeJudges(next, observers, running);
+  const reloader = createReloader({ first: judges, readConfig, compose, log });
   let draining = false;
-  const app = composeApp({ judges, config, observers, version: terminal.version, draining: () => draining });
+  const { version } = terminal;
+  const app = composeApp({ reloader, config, sentences, observers, version, draining: () => draining });
   const listening = await listen(app, server);
   log.listening({ host: listening.host, port: listening.port });
   if (server.keys.length === 0 && !isLoopback(server.host)) log.open({ host: server.host });
   const ended = terminal.nextSignal();
+  const watching = new AbortController();
   let graceMs = 0;
   try {
     const signal = await Promise.race([judges.start(), ended]);
     if (signal === undefined) {
       terminal.print(readyText(config, judges.registry.judges, baseUrl(listening.host, listening.port)));
+      // the outcome is in the log
+      const reload = () => void reloader.reload().catch(() => {});
+      terminal.onHangup(reload);
+      if (options.watch)
+        void watch({ paths: () => filesOf(readConfig, options), onChange: reload, signal: watching.signal });
       log.closing({ signal: await ended });
       draining = true;
       graceMs = server.shutdownGraceMs;
       await terminal.sleep(Math.min(lameDuckMs, graceMs / 2));
     }
   } finally {
+    watching.abort();
     await listening.close(graceMs);
-    await judges.close();
+    await reloader.close();
+  }
+}
+
+/** Every file whose change means other judges; of a configuration that cannot be read, the configuration alone. */
+function filesOf(readConfig: () => Config, { configFile }: ServeOptions): string[] {
+  const own = configFile === undefined ? [] : [configFile];
+  try {
+    const { judges, encoders } = readConfig();
+    const checkpoints = judges.flatMap(({ checkpoint: path }) =>
+      path.endsWith(".pt")
+        ? [path]
+        : ["router.json", "router.safetensors", "selftest.json"].map((name) => join(path, name)),
+    );
+    const models = encoders.flatMap(({ path }) =>
+      ["model.onnx", "tokenizer.json"].map((name) => join(path, name)),
+    );
+    return [...own, ...checkpoints, ...models];
+  } catch {
+    return own;
   }
 }
 

@@ -15,6 +15,8 @@ export interface Terminal {
   readInput(): Promise<string>;
   /** the name of the next SIGTERM or SIGINT */
   nextSignal(): Promise<string>;
+  /** calls back on every SIGHUP */
+  onHangup(callback: () => void): void;
   sleep(milliseconds: number): Promise<void>;
 }
 
@@ -31,6 +33,9 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
     async nextSignal() {
       const [signal] = await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
       return signal as string;
+    },
+    onHangup: (callback) => {
+      process.on("SIGHUP", callback);
     },
     sleep: (milliseconds) => sleep(milliseconds),
   };

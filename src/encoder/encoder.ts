@@ -11,6 +11,8 @@ export type Truncation = "middle" | "right";
 export interface View {
   /** `chat`: rendered as the only user message of the encoder's chat template; `none`: the text as it is */
   readonly template: "chat" | "none";
+  /** chat_template_kwargs: arguments of the chat template */
+  readonly templateArguments?: Readonly<Record<string, unknown>>;
   /** at most this many tokens, the template's and the special ones included */
   readonly maxTokens: number;
   readonly truncation: Truncation;
@@ -48,7 +50,8 @@ export interface EncoderFacts {
   readonly layers: readonly number[];
   /** tokens the model itself can take */
   readonly maxTokens: number;
-  readonly hasChatTemplate: boolean;
+  /** SHA-256 (hex) of the chat template; null without one */
+  readonly chatTemplateHash: string | null;
   /** tokens a view needs beside the user's text, by template */
   readonly frameTokens: { readonly none: number; readonly chat: number };
   /** where it runs, e.g. `cpu` */
@@ -62,6 +65,8 @@ export interface EncoderFacts {
 
 export interface Encoder {
   readonly id: string;
+  /** the model's own name, where the configuration gives it */
+  readonly modelName: string | null;
   /** true while texts can be encoded */
   readonly up: boolean;
   /** known after `start` */
@@ -79,6 +84,7 @@ export interface Encoder {
   encode(texts: readonly string[], options: EncodeOptions): Promise<EncodeResult>;
   /** The token ids that `encode` would run, or the error of that text; fails as `encode` does. */
   tokenize(texts: readonly string[], view: View): Promise<readonly (Tokens | JudgeError)[]>;
+  /** Ends it at once; what waits fails with `encoder_down`. */
   close(): Promise<void>;
 }
 

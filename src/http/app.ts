@@ -76,6 +76,13 @@ function routesOf(service: Service): Route[] {
         context.body(await service.metrics.render(), 200, { "content-type": service.metrics.contentType }),
     },
     {
+      name: "reload",
+      method: "POST",
+      paths: ["/admin/reload"],
+      guarded: false,
+      handler: (context) => answerReload(service, context),
+    },
+    {
       name: "openapi",
       method: "GET",
       paths: ["/openapi.json"],
@@ -132,10 +139,23 @@ export function createApp(service: Service): Hono<AppEnv> {
   return app;
 }
 
-function answerReady({ registry, draining }: Service, context: RequestContext): Response {
+function answerReady({ judges: live, draining }: Service, context: RequestContext): Response {
+  const registry = live.current;
   const ready = registry.ready && !draining();
   const judges = Object.fromEntries(registry.judges.map((judge) => [judge.id, judge.ready]));
   return context.json({ ready, judges }, ready ? 200 : 503);
+}
+
+/** Off (404) without an admin key; the keys of clients do not open it. */
+async function answerReload({ admin }: Service, context: RequestContext): Promise<Response> {
+  if (admin === null) throw new JudgeError("not_found", "no admin key is configured, so this path is off");
+  admin.access.check(context.req.header("authorization"));
+  try {
+    return context.json({ reloaded: true, judges: await admin.reload() });
+  } catch (error) {
+    const { message } = asJudgeError(error);
+    throw new JudgeError("reload_failed", `the judges in service stay: ${message}`, { cause: error });
+  }
 }
 
 /** A client that is still sending would see its connection reset instead of an early answer. */

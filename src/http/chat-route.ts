@@ -1,17 +1,33 @@
 // POST /v1/chat/completions: the judge in the seat of a generative model.
+import type { Registry } from "../judge/registry.js";
 import { judgedText } from "../prompt/judged-text.js";
 import { answerHeaders, type Judged } from "./answer.js";
 import { readBody } from "./body.js";
 import { ChatRequest, toMessages } from "./chat-schema.js";
 import { renderCompletion, renderStream } from "./completion.js";
 import { renderContent } from "./content.js";
-import { clientSignal, enforceOnFailure, type RequestContext, record, type Service } from "./service.js";
+import {
+  clientSignal,
+  enforceOnFailure,
+  type RequestContext,
+  record,
+  type Service,
+  withRegistry,
+} from "./service.js";
 
 export async function answerChat(service: Service, context: RequestContext): Promise<Response> {
   const request = await readBody(context.env.incoming, ChatRequest, service.maxBodyBytes);
-  const { registry } = service;
+  return withRegistry(service, (registry) => judgeChat(service, context, registry, request));
+}
+
+async function judgeChat(
+  service: Service,
+  context: RequestContext,
+  registry: Registry,
+  request: ChatRequest,
+): Promise<Response> {
   const judge = request.model == null ? registry.first : registry.find(request.model);
-  const { text, ignoredParts } = judgedText(toMessages(request));
+  const { text, ignoredParts } = judgedText(toMessages(request), judge.message);
   const [judgement] = await judge.judge([text], clientSignal(context));
   enforceOnFailure(service, judge, judgement!);
 

@@ -3,13 +3,16 @@ import { JudgeError } from "../errors.js";
 import type { RequestContext, Service } from "./service.js";
 
 export function answerModels(service: Service, context: RequestContext): Response {
-  return context.json({ object: "list", data: service.registry.names.map((name) => toModel(service, name)) });
+  return context.json({
+    object: "list",
+    data: service.judges.current.names.map((name) => toModel(service, name)),
+  });
 }
 
 /** @throws JudgeError `model_not_found`, also where default_judge would answer the name in a chat */
 export function answerModel(service: Service, context: RequestContext): Response {
   const name = context.req.param("id") ?? "";
-  if (service.registry.lookUp(name) === null) {
+  if (service.judges.current.lookUp(name) === null) {
     throw new JudgeError("model_not_found", "no judge has this name; GET /v1/models lists them", {
       param: "model",
     });

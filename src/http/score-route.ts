@@ -1,12 +1,20 @@
 // POST /v1/score: bare probabilities for a list of prompts.
 import * as z from "zod";
 import type { Judgement } from "../judge/judge.js";
+import type { Registry } from "../judge/registry.js";
 import { scoreBatches } from "../judge/score.js";
 import { readableText } from "../prompt/judged-text.js";
 import { judgeHeaders, milliseconds } from "./answer.js";
 import type { ScoreAnswer, ScoreResult } from "./answer-schema.js";
 import { readBody } from "./body.js";
-import { clientSignal, enforceOnFailure, type RequestContext, record, type Service } from "./service.js";
+import {
+  clientSignal,
+  enforceOnFailure,
+  type RequestContext,
+  record,
+  type Service,
+  withRegistry,
+} from "./service.js";
 
 export const ScoreRequest = z.strictObject({
   model: z.string().nullish(),
@@ -20,7 +28,15 @@ export const ScoreRequest = z.strictObject({
 
 export async function answerScore(service: Service, context: RequestContext): Promise<Response> {
   const request = await readBody(context.env.incoming, ScoreRequest, service.maxBodyBytes);
-  const { registry } = service;
+  return withRegistry(service, (registry) => scorePrompts(service, context, registry, request));
+}
+
+async function scorePrompts(
+  service: Service,
+  context: RequestContext,
+  registry: Registry,
+  request: z.infer<typeof ScoreRequest>,
+): Promise<Response> {
   const judge = request.model == null ? registry.first : registry.find(request.model);
   const judgements: Judgement[] = [];
   const { arrivedMs } = context.get("facts");

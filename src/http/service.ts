@@ -3,6 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { JudgeError } from "../errors.js";
 import type { Judge, Judgement } from "../judge/judge.js";
+import type { LiveRegistry } from "../judge/live-registry.js";
 import type { Registry } from "../judge/registry.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics, Outcome } from "../observe/metrics.js";
@@ -10,11 +11,13 @@ import type { CruxSentences } from "../verdict/crux.js";
 import type { Access } from "./access.js";
 
 export interface Service {
-  readonly registry: Registry;
+  readonly judges: LiveRegistry;
   readonly sentences: CruxSentences;
   /** what becomes of a well-formed request that cannot be judged */
   readonly onFailure: "abstain" | "error";
   readonly access: Access;
+  /** null: POST /admin/reload is off */
+  readonly admin: { readonly access: Access; reload(): Promise<Readonly<Record<string, string>>> } | null;
   readonly metricsNeedKey: boolean;
   readonly corsOrigins: readonly string[];
   readonly maxBodyBytes: number;
@@ -43,6 +46,19 @@ export type AppEnv = {
   Variables: { facts: RequestFacts; route: string; outcome: Outcome };
 };
 export type RequestContext = Context<AppEnv>;
+
+/** Runs `work` with the judges of now; they stay what they are until it has ended. */
+export async function withRegistry<T>(
+  service: Service,
+  work: (registry: Registry) => Promise<T>,
+): Promise<T> {
+  const lease = service.judges.acquire();
+  try {
+    return await work(lease.registry);
+  } finally {
+    lease.release();
+  }
+}
 
 /** A signal that aborts when the client leaves before its answer is out. */
 export function clientSignal({ env: { outgoing } }: RequestContext): AbortSignal {

@@ -4,9 +4,11 @@ import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder, Encoding, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
+import type { JudgedMessage } from "../prompt/judged-text.js";
 import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
 import { withDeadline } from "./deadline.js";
+import type { Forward } from "./forward.js";
 import { prepareView, runSelftest } from "./prepare.js";
 
 export interface JudgeParts {
@@ -17,9 +19,17 @@ export interface JudgeParts {
   /** the head output that is p_solve */
   readonly output: string;
   readonly primaryRule: PrimaryRule;
-  /** null: as much as the encoder takes, at most 2,048 */
+  /** null: as the checkpoint says, else as much as the encoder takes, at most 2,048 */
   readonly maxTokens: number | null;
-  readonly truncation: Truncation;
+  /** null: as the checkpoint says, else `middle` */
+  readonly truncation: Truncation | null;
+  readonly message: JudgedMessage;
+  /** `off`: raw probabilities are the answer, for routers that calibrate by themselves */
+  readonly calibration: "on" | "off";
+  /** a name of the encoder's model that is as good as the checkpoint's own */
+  readonly acceptEncoder: string | null;
+  /** the forward shared by the judges of one encoder and view */
+  readonly forward: (encoder: Encoder, view: View) => Forward;
   readonly deadlineMs: number;
   /** milliseconds, monotonic */
   readonly clock: () => number;
@@ -50,7 +60,10 @@ export interface Judgement {
 }
 
 export interface Judge
-  extends Pick<JudgeParts, "id" | "aliases" | "checkpoint" | "encoder" | "output" | "primaryRule"> {
+  extends Pick<
+    JudgeParts,
+    "id" | "aliases" | "checkpoint" | "encoder" | "output" | "primaryRule" | "message"
+  > {
   /** true once `prepare` has passed and while the encoder is up */
   readonly ready: boolean;
   /**
@@ -70,8 +83,7 @@ export interface Judge
 
 export function createJudge(parts: JudgeParts): Judge {
   const { checkpoint, encoder, clock } = parts;
-  const features = requiredFeatures(checkpoint.head);
-  let view: View | null = null;
+  let forward: Forward | null = null;
 
   function judged(encoding: Encoding, waited: Omit<Stages, "head">): Judgement {
     const started = clock();
@@ -79,7 +91,7 @@ export function createJudge(parts: JudgeParts): Judge {
     const rawValues = probabilities(head, encoding.pooled);
     const byName = (values: Float64Array) =>
       Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
-    const named = byName(calibrate(head, rawValues));
+    const named = byName(parts.calibration === "on" ? calibrate(head, rawValues) : rawValues);
     return {
       pSolve: named[parts.output]!,
       probabilities: named,
@@ -100,12 +112,13 @@ export function createJudge(parts: JudgeParts): Judge {
   }
 
   async function judgeBatch(texts: readonly string[], signal: AbortSignal): Promise<Judgement[]> {
-    if (view === null) throw new JudgeError("encoder_down", "the judge has not been prepared yet");
+    if (forward === null) throw new JudgeError("encoder_down", "the judge has not been prepared yet");
     const started = clock();
-    const { encodings, milliseconds } = await encoder.encode(texts, { view, ...features, signal });
-    const queue = Math.max(0, clock() - started - milliseconds.tokenize - milliseconds.prefill);
-    return encodings.map((encoding) => {
+    const encoded = await forward.encode(texts, signal);
+    const waited = clock() - started;
+    return encoded.map(({ encoding, milliseconds }) => {
       if (encoding instanceof JudgeError) return abstention(encoding, clock() - started);
+      const queue = Math.max(0, waited - milliseconds.tokenize - milliseconds.prefill);
       try {
         return judged(encoding, { queue, ...milliseconds });
       } catch (error) {
@@ -135,13 +148,16 @@ export function createJudge(parts: JudgeParts): Judge {
     encoder,
     output: parts.output,
     primaryRule: parts.primaryRule,
+    message: parts.message,
     get ready() {
-      return view !== null && encoder.up;
+      return forward !== null && encoder.up;
     },
     async prepare() {
-      const prepared = prepareView(parts);
-      await runSelftest(parts, prepared);
-      view = prepared;
+      const view = prepareView(parts);
+      await runSelftest(parts, view);
+      const shared = parts.forward(encoder, view);
+      shared.want(requiredFeatures(checkpoint.head));
+      forward = shared;
     },
     async judge(texts, signal) {
       const readable = texts.filter((text) => text !== null);

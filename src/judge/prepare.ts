@@ -10,45 +10,91 @@ const defaultMaxTokens = 2048;
 const minTextTokens = 8;
 
 /**
- * The judge's view, from its settings and what its encoder can do.
+ * The judge's view, from its settings, its checkpoint and what its encoder can do.
  *
  * @throws JudgeError `checkpoint` when head and encoder do not fit, `config` when max_tokens does not
  */
-export function prepareView({ id, checkpoint, encoder, maxTokens, truncation }: JudgeParts): View {
+export function prepareView(parts: JudgeParts): View {
+  const { id, checkpoint, encoder } = parts;
+  checkIdentity(parts);
+  checkDimensions(parts);
   const { facts } = encoder;
-  for (const block of checkpoint.head.blocks) {
-    if (block.hiddenSize !== facts.hiddenSize) {
-      throw new JudgeError(
-        "checkpoint",
-        `judge ${id}: checkpoint ${checkpoint.folder} wants hidden size ${block.hiddenSize}, encoder ${encoder.id} has ${facts.hiddenSize}; use the encoder it was trained on (${checkpoint.encoderName})`,
-      );
-    }
-    const missing = block.layers.filter((layer) => !facts.layers.includes(layer));
-    if (missing.length > 0) {
-      throw new JudgeError(
-        "checkpoint",
-        `judge ${id}: checkpoint ${checkpoint.folder} wants hidden states ${missing.join(", ")}, encoder ${encoder.id} gives ${facts.layers.join(", ")}; use the encoder it was trained on (${checkpoint.encoderName})`,
-      );
-    }
+  const template = checkpoint.view?.template ?? (facts.chatTemplateHash === null ? "none" : "chat");
+  if (template === "chat" && facts.chatTemplateHash === null) {
+    throw misfit(parts, "wants a chat template", "has none");
   }
-  const template = facts.hasChatTemplate ? "chat" : "none";
   const smallest = facts.frameTokens[template] + minTextTokens;
-  const wanted = maxTokens ?? Math.min(defaultMaxTokens, facts.maxTokens);
-  if (wanted > facts.maxTokens || wanted < smallest) {
+  const fitting = Math.min(checkpoint.view?.max_tokens ?? defaultMaxTokens, facts.maxTokens);
+  const maxTokens = parts.maxTokens ?? fitting;
+  if (maxTokens > facts.maxTokens || maxTokens < smallest) {
     throw new JudgeError(
       "config",
-      `judges.${id}.max_tokens is ${wanted}, encoder ${encoder.id} takes ${smallest} to ${facts.maxTokens} tokens`,
+      `judges.${id}.max_tokens is ${maxTokens}, encoder ${encoder.id} takes ${smallest} to ${facts.maxTokens} tokens`,
     );
   }
-  return { template, maxTokens: wanted, truncation };
+  const truncation = parts.truncation ?? checkpoint.view?.truncation ?? "middle";
+  return { template, templateArguments: checkpoint.chatTemplateKwargs, maxTokens, truncation };
+}
+
+/** Names and hashes, as far as both sides give them. */
+function checkIdentity(parts: JudgeParts): void {
+  const { checkpoint, encoder, acceptEncoder } = parts;
+  const { modelName, facts } = encoder;
+  if (modelName !== null && modelName !== checkpoint.encoderName && modelName !== acceptEncoder) {
+    const remedy = `if they are the same model, set accept_encoder = "${modelName}"`;
+    throw misfit(parts, `was trained on ${checkpoint.encoderName}`, `is ${modelName}`, remedy);
+  }
+  for (const [name, hash] of Object.entries(checkpoint.encoderFiles)) {
+    if (facts.files[name] === hash) continue;
+    const found = facts.files[name] === undefined ? "has no such file" : "has another";
+    throw misfit(parts, `was trained with ${name} of SHA-256 ${hash.slice(0, 16)}…`, found);
+  }
+  const templateHash = checkpoint.view?.template_sha256 ?? null;
+  if (templateHash !== null && templateHash !== facts.chatTemplateHash) {
+    throw misfit(
+      parts,
+      `was trained with a chat template of SHA-256 ${templateHash.slice(0, 16)}…`,
+      "has another",
+    );
+  }
+}
+
+function checkDimensions(parts: JudgeParts): void {
+  const { checkpoint, encoder } = parts;
+  const { facts } = encoder;
+  for (const { hiddenSize, layers } of checkpoint.head.blocks) {
+    if (hiddenSize !== facts.hiddenSize) {
+      throw misfit(parts, `wants hidden size ${hiddenSize}`, `has ${facts.hiddenSize}`);
+    }
+    const missing = layers.filter((layer) => !facts.layers.includes(layer));
+    if (missing.length > 0) {
+      throw misfit(parts, `wants hidden states ${missing.join(", ")}`, `gives ${facts.layers.join(", ")}`);
+    }
+  }
+}
+
+function misfit(
+  { id, checkpoint, encoder }: JudgeParts,
+  wanted: string,
+  found: string,
+  remedy?: string,
+): JudgeError {
+  const advice = remedy ?? `use the encoder it was trained on (${checkpoint.encoderName})`;
+  return new JudgeError(
+    "checkpoint",
+    `judge ${id}: checkpoint ${checkpoint.path} ${wanted}, encoder ${encoder.id} ${found}; ${advice}`,
+  );
 }
 
 /** @throws JudgeError `checkpoint` with what differs; does nothing for a checkpoint without selftest.json */
 export async function runSelftest({ id, checkpoint, encoder }: JudgeParts, view: View): Promise<void> {
-  const { selftest, folder, head } = checkpoint;
+  const { selftest, path: checkpointPath, head } = checkpoint;
   if (selftest === null) return;
   const refuse = (finding: string, remedy: string) =>
-    new JudgeError("checkpoint", `judge ${id}: checkpoint ${folder}: selftest: ${finding}; ${remedy}`);
+    new JudgeError(
+      "checkpoint",
+      `judge ${id}: checkpoint ${checkpointPath}: selftest: ${finding}; ${remedy}`,
+    );
 
   for (const [path, expected] of Object.entries(selftest.files)) {
     const name = path.startsWith("encoder/") ? path.slice("encoder/".length) : null;

@@ -47,6 +47,8 @@ export interface Log {
   listening(entry: { host: string; port: number }): void;
   /** a public address without keys */
   open(entry: { host: string }): void;
+  reloaded(entry: { judges: Readonly<Record<string, string>> }): void;
+  reloadFailed(entry: { reason: string }): void;
   closing(entry: { signal: string }): void;
 }
 
@@ -76,6 +78,8 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     judgeReady: (entry) => log.info(snake(entry), "judge ready"),
     listening: (entry) => log.info(snake(entry), "listening"),
     open: (entry) => log.warn(snake(entry), "anyone who reaches this address may ask: no key is configured"),
+    reloaded: (entry) => log.info(entry, "reloaded"),
+    reloadFailed: (entry) => log.error(entry, "reload failed; the judges in service stay"),
     closing: (entry) => log.info(snake(entry), "closing"),
   };
 }

@@ -1,4 +1,4 @@
-// Chat messages → the text that is judged: the first user message that has any. Pure; knows no API schema.
+// Chat messages → the text that is judged: the first (or latest) user message that has any. Pure; knows no API schema.
 
 /** A message whose content has been brought to text parts. */
 export interface Message {
@@ -26,13 +26,16 @@ export interface JudgedText {
  */
 const visible = /[^\s\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFFD\u2800]/u;
 
+/** Which user message is judged. */
+export type JudgedMessage = "first" | "latest";
+
 /**
- * The text of the first user message with visible text, unchanged but for lone surrogates (replaced by U+FFFD).
- * Developer, system, assistant and tool messages are not read.
+ * The text of the first, or the latest, user message with visible text, unchanged but for lone surrogates (replaced by
+ * U+FFFD). Developer, system, assistant and tool messages are not read.
  */
-export function judgedText(messages: readonly Message[]): JudgedText {
+export function judgedText(messages: readonly Message[], which: JudgedMessage = "first"): JudgedText {
   let ignoredParts = 0;
-  for (const { role, content } of messages) {
+  for (const { role, content } of which === "first" ? messages : messages.toReversed()) {
     if (role !== "user") continue;
     const text = readableText(content.texts.join("\n"));
     if (text !== null) return { text, ignoredParts: content.otherParts };

@@ -30,7 +30,7 @@ export async function loadSubjects(): Promise<{ subjects: Subject[]; threads: nu
     const view: View = {
       template: folder.tokenizer.chatTemplate === null ? "none" : "chat",
       maxTokens: folder.maxTokens,
-      truncation: judge.truncation,
+      truncation: "middle",
     };
     return {
       judge: judge.id,

@@ -25,6 +25,7 @@ const subjects = [
 function create(folder: string, paddingSide: "left" | "right" = "right") {
   return createOnnxEncoder({
     id: "subject",
+    modelName: null,
     folder,
     threads: 2,
     events: { up() {}, down() {} },

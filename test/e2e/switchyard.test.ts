@@ -73,7 +73,7 @@ for (const { id, checkpoint, encoder, tolerance } of subjects) {
     });
 
     test("kill -9 of the encoder under 12 requests: no user sees an error, none reaches a wrong model", async (context) => {
-      const child = server.judges.encoders[0] as OnnxEncoder;
+      const child = server.judges.encoders[0]!.encoder as OnnxEncoder;
       assert.equal(child.id, encoder);
       let abstained = 0;
       for (let round = 0; round < 3; round++) {

@@ -9,7 +9,7 @@ import { requiredFeatures } from "../../src/head/head.js";
 import type { Judge } from "../../src/judge/judge.js";
 import { createLog } from "../../src/observe/log.js";
 import { createMetrics } from "../../src/observe/metrics.js";
-import { largestDifference, packagePath, packageRoot, parityRows } from "../support/fixtures.js";
+import { largestDifference, packagePath, parityRows } from "../support/fixtures.js";
 
 const subjects = [
   { id: "prefill-judge", checkpoint: "smollm2-135m", template: "chat", tolerance: 1e-4 },
@@ -24,7 +24,7 @@ describe("embedded judges", () => {
       flags: { "--deadline-ms": "600000" },
       packageRoot: packagePath(""),
     });
-    judges = await composeJudges(config, packageRoot, {
+    judges = await composeJudges(config, {
       log: createLog({ write() {} }, "silent"),
       metrics: createMetrics(),
     });

@@ -3,12 +3,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { composeApp, composeJudges, type Judges } from "../../src/compose.js";
+import { composeJudges, type Judges } from "../../src/compose.js";
+import { composeApp, readCruxSentences } from "../../src/compose-app.js";
 import { type Config, loadConfig } from "../../src/config.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { listen } from "../../src/http/listen.js";
 import { createLog } from "../../src/observe/log.js";
 import { createMetrics } from "../../src/observe/metrics.js";
+import { createReloader } from "../../src/reload.js";
 import { fixturePath, packagePath, packageRoot } from "./fixtures.js";
 
 /** One judge `tiny` (alias `judge`) on the tiny encoder: layers 0–3, outputs weak and strong. */
@@ -31,6 +33,8 @@ export interface JudgeServer {
   readonly logLines: string[];
   /** process id of the first encoder's process */
   encoderPid(): number | undefined;
+  /** Switches to another configuration, as SIGHUP does; checkpoint hash by judge. */
+  reload(toml: string): Promise<Readonly<Record<string, string>>>;
   /** POSTs JSON (or a string as it is) */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
   close(): Promise<void>;
@@ -50,12 +54,27 @@ export function parseConfig(toml: string, flags: Record<string, string> = {}): C
 
 /** @param start false: the encoders are not started, as in the first moments of `serve` */
 export async function startJudgeServer(toml = tinyConfig, flags = {}, start = true): Promise<JudgeServer> {
-  const config = parseConfig(toml, flags);
+  return await startConfigured((text) => parseConfig(text, flags), toml, start);
+}
+
+/** @param parse turns a configuration text into a configuration, at the start and at each reload */
+export async function startConfigured(
+  parse: (toml: string) => Config,
+  toml: string,
+  start: boolean,
+): Promise<JudgeServer> {
+  let current = toml;
+  const readConfig = () => parse(current);
+  const config = readConfig();
   const logLines: string[] = [];
   const log = createLog({ write: (line) => logLines.push(line) }, config.log.level);
   const observers = { log, metrics: createMetrics() };
-  const judges = await composeJudges(config, packageRoot, observers);
-  const app = composeApp({ judges, config, observers, version: "0.0.0-test", draining: () => false });
+  const judges = await composeJudges(config, observers);
+  const compose = (next: Config, running: Judges["encoders"]) => composeJudges(next, observers, running);
+  const reloader = createReloader({ first: judges, readConfig, compose, log });
+  const sentences = await readCruxSentences(packageRoot);
+  const version = "0.0.0-test";
+  const app = composeApp({ reloader, config, sentences, observers, version, draining: () => false });
   const listening = await listen(app, config.server);
   if (start) await judges.start();
   const url = `http://127.0.0.1:${listening.port}`;
@@ -63,7 +82,11 @@ export async function startJudgeServer(toml = tinyConfig, flags = {}, start = tr
     url,
     judges,
     logLines,
-    encoderPid: () => (judges.encoders[0] as OnnxEncoder).pid,
+    encoderPid: () => (judges.encoders[0]!.encoder as OnnxEncoder).pid,
+    async reload(next) {
+      current = next;
+      return await reloader.reload();
+    },
     post: (path, body, headers = {}) =>
       fetch(`${url}${path}`, {
         method: "POST",
@@ -72,7 +95,7 @@ export async function startJudgeServer(toml = tinyConfig, flags = {}, start = tr
       }),
     async close() {
       await listening.close(5000);
-      await judges.close();
+      await reloader.close();
     },
   };
 }

@@ -31,7 +31,10 @@ const embedded = {
   aliases: [],
   primaryRule: "SUP-4",
   maxTokens: null,
-  truncation: "middle",
+  truncation: null,
+  message: null,
+  calibration: "on",
+  acceptEncoder: null,
 };
 
 test("without any source the two embedded judges are served on 127.0.0.1:8080", () => {
@@ -43,8 +46,18 @@ test("without any source the two embedded judges are served on 127.0.0.1:8080", 
     [availableParallelism(), 2000, "abstain"],
   );
   assert.deepEqual(encoders, [
-    { id: "smollm2", type: "onnx", path: packagePath("checkpoints/smollm2-135m/encoder") },
-    { id: "minilm", type: "onnx", path: packagePath("checkpoints/minilm-l6/encoder") },
+    {
+      id: "smollm2",
+      type: "onnx",
+      path: packagePath("checkpoints/smollm2-135m/encoder"),
+      model: "HuggingFaceTB/SmolLM2-135M-Instruct",
+    },
+    {
+      id: "minilm",
+      type: "onnx",
+      path: packagePath("checkpoints/minilm-l6/encoder"),
+      model: "sentence-transformers/all-MiniLM-L6-v2",
+    },
   ]);
   const fast = { id: "prefill-judge-fast", checkpoint: packagePath("checkpoints/minilm-l6") };
   assert.deepEqual(judges, [embedded, { ...embedded, ...fast, encoder: "minilm" }]);
@@ -131,10 +144,10 @@ test("a table of an embedded judge overrides only what it names", () => {
   );
 });
 
-test("a table of an embedded encoder overrides only its path, and both judges stay", () => {
+test("a table of an embedded encoder with another path forgets the model's name, and both judges stay", () => {
   const { encoders, judges } = load('[encoders.minilm]\npath = "elsewhere"');
   assert.equal(judges.length, 2);
-  assert.deepEqual(encoders[1], { id: "minilm", type: "onnx", path: join(folder, "elsewhere") });
+  assert.deepEqual(encoders[1], { id: "minilm", type: "onnx", path: join(folder, "elsewhere"), model: null });
 });
 
 test("[judges] replaces the embedded judges, and encoders that no judge uses are left out", () => {

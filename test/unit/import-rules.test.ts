@@ -15,11 +15,12 @@ const allowed: Readonly<Record<string, RegExp>> = {
   head: /^features\//,
   checkpoint: /^(errors\.ts$|(head|features)\/)/,
   encoder: /^(errors\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
-  judge: /^(errors\.ts$|(features|head|verdict|checkpoint)\/|encoder\/encoder\.ts$)/,
+  judge: /^(errors\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/encoder\.ts$)/,
   http: /^(errors\.ts$|(prompt|verdict|judge|observe)\/)/,
   cli: /^(?!encoder\/onnx\/|main\.ts$)/,
   main: /^(?!encoder\/onnx\/)/,
   compose: /./,
+  reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
   config: /^(errors\.ts$|verdict\/|encoder\/encoder\.ts$)/,
 };
 /** npm package → the files that may import it */
@@ -36,15 +37,14 @@ const packages: Readonly<Record<string, RegExp>> = {
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
   "smol-toml": /^config-sources\.ts$/,
-  zod: /^(config-schema|config-sources|checkpoint\/(router-json|selftest)|cli\/score|encoder\/onnx\/folder|http\/[a-z-]+|verdict\/crux)\.ts$/,
+  zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/score|encoder\/onnx\/folder|http\/[a-z-]+|verdict\/crux)\.ts$/,
 };
-const pure =
-  /^(prompt|features|head|verdict)\/|^checkpoint\/(safetensors[a-z-]*|router-json|selftest)\.ts$|^encoder\/truncate\.ts$/;
+const pure = /^(prompt|features|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;
 const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globalThis)\b/g;
 
 function groupOf(path: string): string {
   if (path.includes("/")) return path.slice(0, path.indexOf("/"));
-  return path.startsWith("config-") ? "config" : path.replace(/\.ts$/, "");
+  return path.replace(/\.ts$/, "").replace(/^(config|compose)-.*$/, "$1");
 }
 
 /** What breaks a rule in a file of src/, in words. */

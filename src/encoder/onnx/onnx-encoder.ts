@@ -11,6 +11,7 @@ import { createSupervisor, type SupervisorEvents } from "./supervisor.js";
 
 export interface OnnxEncoderParts {
   readonly id: string;
+  readonly modelName: string | null;
   /** folder with model.onnx and tokenizer files */
   readonly folder: string;
   readonly threads: number;
@@ -54,6 +55,7 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
 
   return {
     id: parts.id,
+    modelName: parts.modelName,
     get up() {
       return supervisor.up;
     },

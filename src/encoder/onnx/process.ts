@@ -1,5 +1,6 @@
 // The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It prints
 // nothing; what a user typed leaves it only as vectors.
+import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { asJudgeError } from "../../errors.js";
 import { encodeBatch, tokenizeAll } from "./batch.js";
@@ -22,19 +23,19 @@ async function load(command: LoadCommand) {
 }
 
 function factsOf({ folder, tokenizer, session }: Loaded, threads: number): Report {
-  const hasChatTemplate = folder.tokenizer.chatTemplate !== null;
+  const { chatTemplate } = folder.tokenizer;
   return {
     kind: "loaded",
     facts: {
       hiddenSize: session.hiddenSize,
       layers: session.layers,
       maxTokens: folder.maxTokens,
-      hasChatTemplate,
+      chatTemplateHash: chatTemplate && createHash("sha256").update(chatTemplate).digest("hex"),
       device: "cpu",
       threads,
       frameTokens: {
         none: tokenizer.frameSize("none"),
-        chat: hasChatTemplate ? tokenizer.frameSize("chat") : 0,
+        chat: chatTemplate === null ? 0 : tokenizer.frameSize("chat"),
       },
     },
   };

@@ -60,7 +60,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     },
     files.config,
   );
-  const whole = buildTokenizer(files.tokenizer, files.config);
+  const buildWhole = () => buildTokenizer(files.tokenizer, files.config);
+  const whole = buildWhole();
   const unknownId = whole.unk_token_id as number | undefined;
 
   /** Ids of user text; a special id that the vocabulary itself yields becomes the unknown token. */
@@ -72,23 +73,34 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
 
   const bare = bareFrame(whole);
   checkFrame(bare, plainIds, (text) => whole.encode(text));
-  let chat: Frame | null = null;
-  if (files.chatTemplate !== null) {
-    const render = (text: string) => renderChat(whole, files.chatTemplate!, text);
-    chat = chatFrame(whole, specialTokens, render);
-    checkFrame(chat, plainIds, (text) => whole.encode(render(text), { add_special_tokens: false }));
-  }
-  const frameOf = (template: View["template"]): Frame => {
-    const frame = template === "chat" ? chat : bare;
-    if (frame === null)
+  /** by the template's arguments; few, since they come from checkpoints */
+  const chatFrames = new Map<string, Frame>();
+  const chatFrameFor = (templateArguments: object, tokenizer: PreTrainedTokenizer): Frame => {
+    const render = (text: string) => renderChat(tokenizer, files.chatTemplate!, templateArguments, text);
+    const frame = chatFrame(tokenizer, specialTokens, render);
+    checkFrame(frame, plainIds, (text) => tokenizer.encode(render(text), { add_special_tokens: false }));
+    return frame;
+  };
+  if (files.chatTemplate !== null) chatFrames.set("{}", chatFrameFor({}, whole));
+
+  const frameOf = ({
+    template,
+    templateArguments = {},
+  }: Pick<View, "template" | "templateArguments">): Frame => {
+    if (template === "none") return bare;
+    if (files.chatTemplate === null) {
       throw new JudgeError("encoder", "the encoder has no chat template, but the judge's view wants one");
+    }
+    const key = JSON.stringify(templateArguments);
+    const frame = chatFrames.get(key) ?? chatFrameFor(templateArguments, buildWhole());
+    chatFrames.set(key, frame);
     return frame;
   };
 
   return {
     tokenize(text, view) {
       if (typeof text !== "string") throw new JudgeError("encoder_error", "only a string can be tokenised");
-      const frame = frameOf(view.template);
+      const frame = frameOf(view);
       const parts = {
         prefix: frame.prefixIds,
         text: plainIds(frame.segment(text)),
@@ -100,7 +112,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
       return cutTokens(parts, view.maxTokens, view.truncation);
     },
     frameSize(template) {
-      const frame = frameOf(template);
+      const frame = frameOf({ template });
       return frame.prefixIds.length + frame.suffixIds.length + plainIds(frame.segment("")).length;
     },
   };
@@ -116,8 +128,14 @@ function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown
   }
 }
 
-function renderChat(tokenizer: PreTrainedTokenizer, chatTemplate: string, text: string): string {
+function renderChat(
+  tokenizer: PreTrainedTokenizer,
+  chatTemplate: string,
+  templateArguments: object,
+  text: string,
+): string {
   const rendered = tokenizer.apply_chat_template([{ role: "user", content: text }], {
+    ...templateArguments,
     chat_template: chatTemplate,
     add_generation_prompt: true,
     tokenize: false,

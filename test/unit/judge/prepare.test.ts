@@ -21,9 +21,15 @@ const withBlock = (change: Partial<typeof block>): Checkpoint => ({
 });
 
 test("a view has the encoder's template, and the limit that was asked for or the encoder's own", () => {
-  assert.deepEqual(prepareView(parts()), { template: "chat", maxTokens: 512, truncation: "middle" });
+  assert.deepEqual(prepareView(parts()), {
+    template: "chat",
+    templateArguments: {},
+    maxTokens: 512,
+    truncation: "middle",
+  });
   assert.deepEqual(prepareView(parts({ maxTokens: 40, truncation: "right" })), {
     template: "chat",
+    templateArguments: {},
     maxTokens: 40,
     truncation: "right",
   });

@@ -1,12 +1,14 @@
 // The tiny encoder of the fixtures, real and not started, and the parts of a judge on it.
 import type { Encoder } from "../../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../../src/encoder/onnx/onnx-encoder.js";
+import { createForwards } from "../../../src/judge/forward.js";
 import type { JudgeParts } from "../../../src/judge/judge.js";
 import { fixturePath } from "../../support/fixtures.js";
 
 export function tinyEncoder(): Encoder {
   return createOnnxEncoder({
     id: "tiny",
+    modelName: null,
     folder: fixturePath("tiny-encoder"),
     threads: 1,
     events: { up() {}, down() {} },
@@ -24,6 +26,10 @@ export function tinyParts(
     primaryRule: "SUP-4",
     maxTokens: null,
     truncation: "middle",
+    message: "first",
+    calibration: "on",
+    acceptEncoder: null,
+    forward: createForwards(),
     deadlineMs: 10_000,
     clock: () => performance.now(),
     onFault: () => {},

@@ -14,7 +14,7 @@ process.on("message", (command: Command) => {
     } else if (mode !== "silent") {
       const { threads } = command;
       const frameTokens = { none: 2, chat: 5 };
-      const facts = { hiddenSize: 4, layers: [0, 1], maxTokens: 9, hasChatTemplate: true, frameTokens };
+      const facts = { hiddenSize: 4, layers: [0, 1], maxTokens: 9, chatTemplateHash: null, frameTokens };
       send({ kind: "loaded", facts: { ...facts, device: "cpu", threads } });
     }
     return;

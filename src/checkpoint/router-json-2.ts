@@ -1,0 +1,219 @@
+// router.json, format_version 2: our own, a superset of what every public format can say. Metadata and tensors ⇄ head.
+import * as z from "zod";
+import { JudgeError } from "../errors.js";
+import {
+  type Combination,
+  type FeatureBlock,
+  type HeadWeights,
+  type Member,
+  rawSizeOf,
+} from "../head/weights.js";
+import type { CheckpointContent } from "./content.js";
+import type { SafetensorsFile } from "./safetensors.js";
+import { createTensorReader, type TensorReader } from "./tensor-reader.js";
+
+const size = z.int().positive().max(10_000_000);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: "wanted 64 hexadecimal digits" });
+const outputName = z.string().min(1);
+
+const Block = z.strictObject({
+  layers: z
+    .array(z.int().nonnegative())
+    .min(1)
+    .meta({ description: "hidden-state indices: 0 = embeddings, k = output of block k" }),
+  pooling: z.enum(["mean", "last"]),
+  hidden_size: size,
+  combination: z.enum(["concat", "standardised_mean"]),
+  pca_dim: size,
+});
+
+const Members = z.discriminatedUnion("kind", [
+  z
+    .strictObject({
+      kind: z.literal("shared"),
+      count: z.int().positive().max(1000),
+      hidden: z.array(size).max(16),
+    })
+    .meta({ description: "dense layers of these widths with ReLU, then one value per output" }),
+  z
+    .strictObject({
+      kind: z.literal("per_output"),
+      count: z.int().positive().max(1000),
+      adapter: size,
+      trunk: size,
+    })
+    .meta({ description: "per output: head(relu(trunk(relu(adapter(features))))), the trunk shared" }),
+]);
+
+const Calibration = z.strictObject({ slope: z.number(), intercept: z.number() });
+
+export const RouterJson2 = z.strictObject({
+  format_version: z.literal(2),
+  encoder: z.strictObject({
+    id: z.string().min(1),
+    /** SHA-256 by file name, e.g. of model.onnx and tokenizer.json; empty where unknown */
+    files: z.record(z.string(), sha256),
+  }),
+  view: z.strictObject({
+    template: z.enum(["chat", "none"]),
+    template_sha256: sha256.nullable(),
+    chat_template_kwargs: z.record(z.string(), z.json()),
+    max_tokens: size.nullable(),
+    truncation: z.enum(["middle", "right"]),
+    message: z.enum(["first", "latest"]),
+  }),
+  blocks: z.array(Block).min(1),
+  members: Members,
+  output_names: z.array(outputName).min(1),
+  calibration: z
+    .array(Calibration.nullable())
+    .meta({ description: "Platt calibration per output, on the logit of the mean" }),
+  costs: z.record(outputName, z.number().nonnegative()).nullable(),
+  training: z.record(z.string(), z.json()).meta({ description: "facts about the training, for readers" }),
+  tensor_file: z.literal("router.safetensors"),
+  /** SHA-256 of the tensor file: two files that do not belong together are not taken for one checkpoint */
+  tensor_sha256: sha256,
+});
+export type RouterJson2 = z.infer<typeof RouterJson2>;
+
+/** The view a head was trained on. */
+export type TrainedView = Omit<RouterJson2["view"], "message" | "chat_template_kwargs">;
+
+export interface RouterJson2Content extends CheckpointContent {
+  readonly view: TrainedView;
+  readonly encoderFiles: Readonly<Record<string, string>>;
+  readonly training: RouterJson2["training"];
+}
+
+/** @throws JudgeError `checkpoint` that names the first field that is wrong */
+export function parseRouterJson2(content: unknown): RouterJson2 {
+  const result = RouterJson2.safeParse(content);
+  if (!result.success) {
+    const issue = result.error.issues[0]!;
+    throw new JudgeError(
+      "checkpoint",
+      `router.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
+    );
+  }
+  const { output_names: names, calibration, costs, blocks } = result.data;
+  const repeated = <T>(values: readonly T[]) =>
+    values.find((value, index) => values.indexOf(value) !== index);
+  const faults = [
+    repeated(names) !== undefined && "output_names holds a name twice",
+    blocks.some((block) => repeated(block.layers) !== undefined) && "a block's layers hold a layer twice",
+    calibration.length !== names.length &&
+      `calibration has ${calibration.length} entries, wanted ${names.length}`,
+    costs !== null && names.some((name) => !Object.hasOwn(costs, name)) && "costs lacks an output",
+  ];
+  const fault = faults.find((entry) => typeof entry === "string");
+  if (fault !== undefined) throw new JudgeError("checkpoint", `router.json: ${fault}`);
+  return result.data;
+}
+
+/** @throws JudgeError `checkpoint` for a tensor that does not fit the metadata */
+export function readRouterJson2(metadata: RouterJson2, file: SafetensorsFile): RouterJson2Content {
+  const reader = createTensorReader(file);
+  const outputNames = metadata.output_names;
+  const blocks = metadata.blocks.map((block, index) => readBlock(reader, block, `blocks.${index}`));
+  const featureSize = blocks.reduce((sum, block) => sum + block.pcaSize, 0);
+  const members = Array.from({ length: metadata.members.count }, (_, index) =>
+    readMember(reader, metadata, featureSize, `members.${index}`),
+  );
+  reader.finish();
+  const { chat_template_kwargs: chatTemplateKwargs, message, ...view } = metadata.view;
+  return {
+    format: "router-json-2",
+    encoderName: metadata.encoder.id,
+    encoderFiles: metadata.encoder.files,
+    head: { outputNames, blocks, members, calibration: metadata.calibration },
+    costs: metadata.costs,
+    chatTemplateKwargs,
+    message,
+    view,
+    training: metadata.training,
+  };
+}
+
+function readBlock(reader: TensorReader, block: z.infer<typeof Block>, name: string): FeatureBlock {
+  const { layers, pooling, hidden_size: hiddenSize, pca_dim: pcaSize } = block;
+  const layerShape = [layers.length, hiddenSize];
+  const combination: Combination =
+    block.combination === "concat"
+      ? { kind: "concat" }
+      : {
+          kind: "standardised_mean",
+          layerMean: reader.read(`${name}.layer_mean`, layerShape),
+          layerScale: reader.read(`${name}.layer_scale`, layerShape),
+        };
+  if (combination.kind === "standardised_mean" && combination.layerScale.some((scale) => scale <= 0)) {
+    throw new JudgeError("checkpoint", `router.safetensors: ${name}.layer_scale holds a value ≤ 0`);
+  }
+  const rawSize = rawSizeOf({ layers, hiddenSize, combination });
+  return {
+    layers,
+    pooling,
+    hiddenSize,
+    combination,
+    scalerMean: reader.read(`${name}.scaler_mean`, [rawSize]),
+    scalerScale: reader.readScale(`${name}.scaler_scale`, rawSize),
+    pcaMean: reader.read(`${name}.pca_mean`, [rawSize]),
+    pcaSize,
+    pcaComponents: reader.read(`${name}.pca_components`, [pcaSize, rawSize]),
+  };
+}
+
+function readMember(reader: TensorReader, metadata: RouterJson2, featureSize: number, name: string): Member {
+  const { members, output_names: outputNames } = metadata;
+  if (members.kind === "shared") {
+    const widths = [featureSize, ...members.hidden, outputNames.length];
+    const layers = widths
+      .slice(1)
+      .map((width, index) => reader.readLinear(`${name}.layers.${index}`, widths[index]!, width));
+    return { kind: "shared", layers };
+  }
+  return {
+    kind: "per_output",
+    adapters: outputNames.map((_, output) =>
+      reader.readLinear(`${name}.adapters.${output}`, featureSize, members.adapter),
+    ),
+    trunk: reader.readLinear(`${name}.trunk`, members.adapter, members.trunk),
+    heads: outputNames.map((_, output) => reader.readLinear(`${name}.heads.${output}`, members.trunk, 1)),
+  };
+}
+
+/** The tensors of a head by the names of this format. */
+export function tensorsOf({
+  blocks,
+  members,
+}: HeadWeights): [name: string, values: Float32Array, shape: number[]][] {
+  const tensors: [string, Float32Array, number[]][] = [];
+  blocks.forEach((block, index) => {
+    const name = `blocks.${index}`;
+    const rawSize = rawSizeOf(block);
+    const { combination, layers, hiddenSize } = block;
+    if (combination.kind === "standardised_mean") {
+      tensors.push([`${name}.layer_mean`, combination.layerMean, [layers.length, hiddenSize]]);
+      tensors.push([`${name}.layer_scale`, combination.layerScale, [layers.length, hiddenSize]]);
+    }
+    tensors.push([`${name}.scaler_mean`, block.scalerMean, [rawSize]]);
+    tensors.push([`${name}.scaler_scale`, block.scalerScale, [rawSize]]);
+    tensors.push([`${name}.pca_mean`, block.pcaMean, [rawSize]]);
+    tensors.push([`${name}.pca_components`, block.pcaComponents, [block.pcaSize, rawSize]]);
+  });
+  members.forEach((member, index) => {
+    const name = `members.${index}`;
+    const named =
+      member.kind === "shared"
+        ? member.layers.map((layer, position) => [`layers.${position}`, layer] as const)
+        : [
+            ...member.adapters.map((layer, output) => [`adapters.${output}`, layer] as const),
+            ["trunk", member.trunk] as const,
+            ...member.heads.map((layer, output) => [`heads.${output}`, layer] as const),
+          ];
+    for (const [part, { weight, bias, outputSize, inputSize }] of named) {
+      tensors.push([`${name}.${part}.weight`, weight, [outputSize, inputSize]]);
+      tensors.push([`${name}.${part}.bias`, bias, [outputSize]]);
+    }
+  });
+  return tensors;
+}

@@ -1,0 +1,131 @@
+// A head as the two files of a router.json checkpoint, in format 1 where that can say it, or in format 2. Builds bytes;
+// save.ts puts them on the disk.
+import { JudgeError } from "../errors.js";
+import { type HeadWeights, rawSizeOf } from "../head/weights.js";
+import type { CheckpointContent } from "./content.js";
+import type { RouterJson } from "./router-json.js";
+import { type RouterJson2, type RouterJson2Content, tensorsOf } from "./router-json-2.js";
+import { fromFloat32, serializeSafetensors } from "./safetensors.js";
+
+export interface RouterFiles {
+  readonly "router.json": Uint8Array;
+  readonly "router.safetensors": Uint8Array;
+}
+
+/**
+ * @throws JudgeError `checkpoint` with the reason when format 1 cannot express the head: it knows one block of mean-pooled
+ *   layers side by side, members of two hidden layers, and no calibration
+ */
+export function writeRouterJson1({ head, encoderName }: CheckpointContent): RouterFiles {
+  const reason = whyNotFormat1(head);
+  if (reason !== null) {
+    throw new JudgeError(
+      "checkpoint",
+      `format router-json-1 cannot hold this head: ${reason}; use router-json-2`,
+    );
+  }
+  const [block] = head.blocks;
+  const trunk = sharedLayers(head)[0]!.map((layer) => layer.outputSize);
+  const metadata: RouterJson = {
+    format_version: 1,
+    training_mode: "single_pca_block",
+    encoder: encoderName,
+    representation: "token_mean_per_layer_concat",
+    extraction_layer_ids: [...block!.layers],
+    hidden_size: block!.hiddenSize,
+    raw_feature_dim: rawSizeOf(block!),
+    feature_block_count: 1,
+    pca_dim: block!.pcaSize,
+    pca_whiten: false,
+    output_names: [...head.outputNames],
+    trunk_hidden: [trunk[0]!, trunk[1]!],
+    ensemble_size: head.members.length,
+    probability_link: "independent_sigmoid",
+    ensemble_reduction: "probability_mean",
+    tensor_file: "router.safetensors",
+  };
+  const layerNames = ["linear1", "linear2", "output"];
+  const rename = (name: string) =>
+    name
+      .replace(/^blocks\.0\./, "transform.")
+      .replace(
+        /^members\.(\d+)\.layers\.(\d)\./,
+        (_, member, layer) => `ensemble.${member}.${layerNames[Number(layer)]}.`,
+      );
+  return { "router.json": jsonBytes(metadata), "router.safetensors": tensorBytes(head, rename) };
+}
+
+/** @param sha256 SHA-256 of bytes, in hexadecimal */
+export function writeRouterJson2(
+  content: CheckpointContent & Partial<RouterJson2Content>,
+  sha256: (bytes: Uint8Array) => string,
+): RouterFiles {
+  const { head } = content;
+  const tensors = tensorBytes(head, (name) => name);
+  const metadata: RouterJson2 = {
+    format_version: 2,
+    encoder: { id: content.encoderName, files: { ...content.encoderFiles } },
+    view: {
+      template: "chat",
+      template_sha256: null,
+      max_tokens: null,
+      truncation: "middle",
+      ...content.view,
+      chat_template_kwargs: content.chatTemplateKwargs as RouterJson2["view"]["chat_template_kwargs"],
+      message: content.message,
+    },
+    blocks: head.blocks.map((block) => ({
+      layers: [...block.layers],
+      pooling: block.pooling,
+      hidden_size: block.hiddenSize,
+      combination: block.combination.kind,
+      pca_dim: block.pcaSize,
+    })),
+    members: membersOf(head),
+    output_names: [...head.outputNames],
+    calibration: head.calibration.map((entry) => entry && { ...entry }),
+    costs: content.costs && { ...content.costs },
+    training: content.training ?? {},
+    tensor_file: "router.safetensors",
+    tensor_sha256: sha256(tensors),
+  };
+  return { "router.json": jsonBytes(metadata), "router.safetensors": tensors };
+}
+
+function jsonBytes(metadata: object): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(metadata, null, 2)}\n`);
+}
+
+function tensorBytes(head: HeadWeights, rename: (name: string) => string): Uint8Array {
+  const tensors = tensorsOf(head);
+  return serializeSafetensors(
+    tensors.map(([name, values, shape]) => [rename(name), fromFloat32(values, shape)]),
+  );
+}
+
+function whyNotFormat1({ blocks, members, calibration }: HeadWeights): string | null {
+  const [block] = blocks;
+  if (blocks.length !== 1 || block === undefined) return `it has ${blocks.length} feature blocks, wanted 1`;
+  if (block.combination.kind !== "concat")
+    return "its layers are standardised and averaged, wanted them side by side";
+  if (block.pooling !== "mean") return "it pools the last token, wanted the mean";
+  if (members.some((member) => member.kind !== "shared" || member.layers.length !== 3)) {
+    return "its members are not networks of two hidden layers";
+  }
+  if (calibration.some((entry) => entry !== null)) return "it is calibrated";
+  return null;
+}
+
+function sharedLayers({ members }: HeadWeights) {
+  return members.flatMap((member) => (member.kind === "shared" ? [member.layers] : []));
+}
+
+function membersOf({ members }: HeadWeights): RouterJson2["members"] {
+  const [first] = members;
+  const count = members.length;
+  if (first?.kind === "per_output") {
+    return { kind: "per_output", count, adapter: first.trunk.inputSize, trunk: first.trunk.outputSize };
+  }
+  const hidden = first?.layers.slice(0, -1).map((layer) => layer.outputSize) ?? [];
+  return { kind: "shared", count, hidden };
+}

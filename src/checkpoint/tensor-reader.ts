@@ -1,0 +1,53 @@
+// Takes tensors out of a safetensors file one by one, each checked against the shape its metadata gives, and tells what
+// nobody asked for.
+import { JudgeError } from "../errors.js";
+import type { Linear } from "../head/weights.js";
+import { type SafetensorsFile, toFloat32 } from "./safetensors.js";
+
+export interface TensorReader {
+  /** @throws JudgeError `checkpoint` for a tensor that is missing, mis-shaped, not F32 or not finite */
+  read(name: string, shape: readonly number[]): Float32Array;
+  /** As `read`; every value is above 0. */
+  readScale(name: string, size: number): Float32Array;
+  /** NAME.weight [outputSize, inputSize] and NAME.bias [outputSize] */
+  readLinear(name: string, inputSize: number, outputSize: number): Linear;
+  /** @throws JudgeError `checkpoint` when a tensor has not been read */
+  finish(): void;
+}
+
+const fileName = "router.safetensors";
+
+export function createTensorReader(file: SafetensorsFile): TensorReader {
+  const unread = new Set(file.tensors.keys());
+  const refuse = (finding: string) => new JudgeError("checkpoint", `${fileName}: ${finding}`);
+
+  const read: TensorReader["read"] = (name, shape) => {
+    const tensor = file.tensors.get(name);
+    if (tensor === undefined) throw refuse(`tensor ${name} is missing`);
+    unread.delete(name);
+    if (tensor.dtype !== "F32" || tensor.shape.join() !== shape.join()) {
+      throw refuse(`${name} is ${tensor.dtype} [${tensor.shape}], wanted F32 [${shape}]`);
+    }
+    const values = toFloat32(tensor);
+    if (!values.every(Number.isFinite)) throw refuse(`${name} holds a value that is not finite`);
+    return values;
+  };
+
+  return {
+    read,
+    readScale(name, size) {
+      const scale = read(name, [size]);
+      if (scale.some((value) => value <= 0)) throw refuse(`${name} holds a value ≤ 0`);
+      return scale;
+    },
+    readLinear: (name, inputSize, outputSize) => ({
+      inputSize,
+      outputSize,
+      weight: read(`${name}.weight`, [outputSize, inputSize]),
+      bias: read(`${name}.bias`, [outputSize]),
+    }),
+    finish() {
+      if (unread.size > 0) throw refuse(`${unread.size} tensor(s) that router.json does not name`);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// Tells when a file that the judges are made of changes. Looks at sizes and times once a second: that also works on network
+// mounts and where files are replaced by renames or links.
+import { stat } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const intervalMs = 1000;
+
+export interface WatchOptions {
+  /** asked anew each time, since a reload may change it */
+  readonly paths: () => readonly string[];
+  readonly onChange: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** Runs until the signal aborts. A change is told once it has been the same for two looks: files are often written slowly. */
+export async function watch({ paths, onChange, signal }: WatchOptions): Promise<void> {
+  let told = await snapshot(paths());
+  let last = told;
+  while (!signal.aborted) {
+    await sleep(intervalMs, undefined, { signal }).catch(() => {});
+    const now = await snapshot(paths());
+    if (now !== told && now === last) {
+      told = now;
+      onChange();
+    }
+    last = now;
+  }
+}
+
+async function snapshot(paths: readonly string[]): Promise<string> {
+  const lines = await Promise.all(
+    paths.map(async (path) => {
+      try {
+        const { mtimeMs, size, ino } = await stat(path);
+        return `${path} ${mtimeMs} ${size} ${ino}`;
+      } catch {
+        return `${path} -`;
+      }
+    }),
+  );
+  return lines.join("\n");
+}

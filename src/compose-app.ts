@@ -1,0 +1,60 @@
+// Puts the HTTP application together, on judges that are already composed.
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { clock, type Observers } from "./compose.js";
+import type { Config } from "./config.js";
+import { JudgeError } from "./errors.js";
+import { createAccess } from "./http/access.js";
+import { createApp } from "./http/app.js";
+import type { Reloader } from "./reload.js";
+import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
+
+export interface AppParts {
+  readonly reloader: Reloader;
+  readonly config: Config;
+  readonly sentences: CruxSentences;
+  readonly observers: Observers;
+  readonly version: string;
+  /** true once the server has been told to end */
+  readonly draining: () => boolean;
+}
+
+export function composeApp({ reloader, config, sentences, observers, version, draining }: AppParts) {
+  const { server, runtime } = config;
+  const admin = server.adminKeys.length > 0 ? createAccess(server.adminKeys) : null;
+  return createApp({
+    judges: reloader.live,
+    sentences,
+    onFailure: runtime.onFailure,
+    access: createAccess(server.keys),
+    admin: admin && { access: admin, reload: reloader.reload },
+    metricsNeedKey: server.metricsNeedKey,
+    corsOrigins: server.corsOrigins,
+    maxBodyBytes: server.maxBodyBytes,
+    ...observers,
+    clock,
+    now: () => Date.now(),
+    startedSeconds: Math.floor(Date.now() / 1000),
+    newId: randomUUID,
+    draining,
+    version,
+  });
+}
+
+/**
+ * The fixed sentences of prompts/crux.json.
+ *
+ * @param packageRoot folder of package.json
+ * @throws JudgeError `config`
+ */
+export async function readCruxSentences(packageRoot: URL): Promise<CruxSentences> {
+  let content: unknown;
+  try {
+    content = JSON.parse(await readFile(new URL("prompts/crux.json", packageRoot), "utf8"));
+  } catch (error) {
+    throw new JudgeError("config", "prompts/crux.json is missing or not JSON; restore it from the package", {
+      cause: error,
+    });
+  }
+  return parseCruxSentences(content);
+}

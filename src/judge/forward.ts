@@ -1,0 +1,104 @@
+// One forward for all judges that read the same encoder in the same view: it asks for the union of their layers, and equal
+// texts in flight share one run. A run goes on while anybody waits for it.
+import type { Encoder, Encoding, View } from "../encoder/encoder.js";
+import type { JudgeError } from "../errors.js";
+import type { PoolingMode } from "../features/pooling.js";
+
+/** What one text came to, and the milliseconds of the run that encoded it. */
+export interface Encoded {
+  readonly encoding: Encoding | JudgeError;
+  readonly milliseconds: { readonly tokenize: number; readonly prefill: number };
+}
+
+export interface Forward {
+  readonly view: View;
+  /** Adds to the layers and modes that every run from now on delivers. */
+  want(features: { layers: readonly number[]; pooling: readonly PoolingMode[] }): void;
+  /**
+   * @throws the signal's reason when it aborts; what the encoder throws
+   */
+  encode(texts: readonly string[], signal: AbortSignal): Promise<Encoded[]>;
+}
+
+interface Run {
+  readonly controller: AbortController;
+  readonly results: Promise<Map<string, Encoded>>;
+  waiters: number;
+}
+
+export function createForward(encoder: Encoder, view: View): Forward {
+  const layers = new Set<number>();
+  const pooling = new Set<PoolingMode>();
+  const inFlight = new Map<string, Run>();
+
+  function start(texts: readonly string[]): Run {
+    const controller = new AbortController();
+    const options = { view, layers: [...layers].sort((a, b) => a - b), pooling: [...pooling].sort() };
+    const results = encoder
+      .encode(texts, { ...options, signal: controller.signal })
+      .then(({ encodings, milliseconds }) => {
+        return new Map(texts.map((text, index) => [text, { encoding: encodings[index]!, milliseconds }]));
+      })
+      .finally(() => {
+        for (const text of texts) if (inFlight.get(text) === run) inFlight.delete(text);
+      });
+    const run: Run = { controller, results, waiters: 0 };
+    for (const text of texts) inFlight.set(text, run);
+    return run;
+  }
+
+  return {
+    view,
+    want(features) {
+      for (const layer of features.layers) layers.add(layer);
+      for (const mode of features.pooling) pooling.add(mode);
+    },
+    async encode(texts, signal) {
+      signal.throwIfAborted();
+      const fresh = [...new Set(texts)].filter((text) => !inFlight.has(text));
+      if (fresh.length > 0) start(fresh);
+      const runOf = texts.map((text) => inFlight.get(text)!);
+      const runs = new Set(runOf);
+      for (const run of runs) run.waiters++;
+      try {
+        const results = await abortable(Promise.all([...runs].map((run) => run.results)), signal);
+        const found = new Map(results.flatMap((result) => [...result]));
+        return texts.map((text) => found.get(text)!);
+      } finally {
+        for (const run of runs) {
+          run.waiters--;
+          if (run.waiters > 0 || !signal.aborted) continue;
+          for (const [text, other] of inFlight) if (other === run) inFlight.delete(text);
+          run.controller.abort(signal.reason);
+        }
+      }
+    },
+  };
+}
+
+/** Rejects with the signal's reason when it aborts first. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/** The forwards of one generation of judges: one for each encoder and view. */
+export function createForwards(): (encoder: Encoder, view: View) => Forward {
+  const forwards = new Map<Encoder, Map<string, Forward>>();
+  return (encoder, view) => {
+    const ofEncoder = forwards.get(encoder) ?? new Map<string, Forward>();
+    forwards.set(encoder, ofEncoder);
+    const key = JSON.stringify([
+      view.template,
+      view.templateArguments ?? {},
+      view.maxTokens,
+      view.truncation,
+    ]);
+    const forward = ofEncoder.get(key) ?? createForward(encoder, view);
+    ofEncoder.set(key, forward);
+    return forward;
+  };
+}

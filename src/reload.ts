@@ -1,0 +1,86 @@
+// Replaces the judges of a running server by those of a configuration read anew: loads beside, passes the selftests, then
+// switches. A failed load changes nothing.
+import type { BuiltEncoder, Judges } from "./compose.js";
+import type { Config } from "./config.js";
+import { asJudgeError, JudgeError } from "./errors.js";
+import { createLiveRegistry, type Generation, type LiveRegistry } from "./judge/live-registry.js";
+import type { Log } from "./observe/log.js";
+
+export interface Reloader {
+  readonly live: LiveRegistry;
+  /**
+   * Reads the configuration and switches to it; one at a time, later calls wait.
+   *
+   * @returns checkpoint hash by judge
+   * @throws JudgeError with the reason; the judges in service stay
+   */
+  reload(): Promise<Readonly<Record<string, string>>>;
+  close(): Promise<void>;
+}
+
+export interface ReloaderParts {
+  readonly first: Judges;
+  readonly readConfig: () => Config;
+  /** builds judges, on the running encoders where those still fit */
+  readonly compose: (config: Config, running: readonly BuiltEncoder[]) => Promise<Judges>;
+  readonly log: Log;
+}
+
+export function createReloader({ first, readConfig, compose, log }: ReloaderParts): Reloader {
+  let judges = first;
+  let queue: Promise<unknown> = Promise.resolve();
+  let closed = false;
+  const live = createLiveRegistry(generationOf(first));
+
+  /** What a generation alone used is known when it is retired: by then another one serves. */
+  function generationOf(mine: Judges): Generation {
+    return {
+      registry: mine.registry,
+      async retire() {
+        await Promise.all(without(mine.encoders, judges.encoders).map(({ encoder }) => encoder.close()));
+      },
+    };
+  }
+
+  async function switchOver(): Promise<Readonly<Record<string, string>>> {
+    const next = await compose(readConfig(), judges.encoders);
+    try {
+      await next.start();
+      if (closed) throw new JudgeError("config", "the server is ending; start it again");
+    } catch (error) {
+      await Promise.all(without(next.encoders, judges.encoders).map(({ encoder }) => encoder.close()));
+      throw error;
+    }
+    judges = next;
+    live.replace(generationOf(next));
+    return Object.fromEntries(next.registry.judges.map((judge) => [judge.id, judge.checkpoint.hash]));
+  }
+
+  return {
+    live,
+    reload() {
+      const result = queue.then(switchOver);
+      queue = result.catch(() => {});
+      result.then(
+        (hashes) => log.reloaded({ judges: hashes }),
+        (error: unknown) => log.reloadFailed({ reason: withoutPaths(asJudgeError(error).message) }),
+      );
+      return result;
+    },
+    async close() {
+      closed = true;
+      await queue;
+      await live.settled();
+      await judges.close();
+    },
+  };
+}
+
+function without(encoders: readonly BuiltEncoder[], others: readonly BuiltEncoder[]): BuiltEncoder[] {
+  return encoders.filter((encoder) => !others.includes(encoder));
+}
+
+/** The message with absolute paths cut to their last part: a log tells no paths. */
+function withoutPaths(message: string): string {
+  return message.replace(/(?:\/[^\s/:;,"]+)+\/([^\s/:;,"]+)/g, "$1");
+}
