@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError, Option } from "commander";
+import { type WritableFormat, writableFormats } from "./checkpoint/content.js";
 import { baseUrl, routesToml } from "./cli/routes-text.js";
 import { createTerminal } from "./cli/terminal.js";
 import { type Config, loadConfig } from "./config.js";
@@ -28,7 +29,7 @@ function withSettings(command: Command): Command {
 }
 
 function configOf(command: Command): Config {
-  const options = command.opts<Record<string, string>>();
+  const options = command.optsWithGlobals<Record<string, string>>();
   const flags = Object.fromEntries(
     command.options.map((option) => [option.long ?? "", options[option.attributeName()]]),
   );
@@ -64,12 +65,73 @@ withSettings(program.command("score").description("judge a prompt, or a file of 
     await score(configOf(command), { prompt, file: options.file, judge: options.judge }, terminal);
   });
 
-withSettings(
+const routes = withSettings(
   program.command("routes").description("print Switchyard's routes.toml for the configuration"),
 ).action((_, command) => {
   const config = configOf(command);
   terminal.print(routesToml(config, baseUrl(config.server.host, config.server.port)));
 });
+
+withSettings(routes.command("check").description("say what is wrong for this judge in a Switchyard file"))
+  .argument("<file>", "routes.toml")
+  .action(async (file: string, _, command) => {
+    const { checkRoutes } = await import("./cli/routes-check.js");
+    const findings = checkRoutes(file, readText(file), configOf(command));
+    for (const { line, severity, message } of findings)
+      terminal.print(`${file}:${line}: ${severity}: ${message}`);
+    if (findings.length === 0) terminal.print(`${file}: nothing to change`);
+    const errors = findings.filter(({ severity }) => severity === "error").length;
+    if (errors > 0) throw new JudgeError("usage", `${file}: ${errors} error(s); change the lines above`);
+  });
+
+program
+  .command("inspect")
+  .description("say what a checkpoint is")
+  .argument("<path>", "folder with router.json, or .pt file")
+  .option("--json", "as JSON")
+  .action(async (path: string, options: { json?: boolean }) => {
+    const { inspect } = await import("./cli/inspect.js");
+    await inspect(path, { json: options.json === true }, terminal);
+  });
+
+program
+  .command("convert")
+  .description("write a checkpoint in another format")
+  .argument("<in>", "folder with router.json, or .pt file")
+  .argument("<out>", "folder; NAME.pt for switchyard-0.3.0")
+  .addOption(
+    new Option("--format <format>", "of the result").choices(writableFormats).default("router-json-2"),
+  )
+  .action(async (input: string, output: string, options: { format: WritableFormat }) => {
+    const { convert } = await import("./cli/convert.js");
+    await convert(input, output, options.format, terminal);
+  });
+
+withSettings(
+  program.command("verify").description("run a checkpoint on an encoder and compare with reference values"),
+)
+  .argument("<path>", "folder with router.json, or .pt file")
+  .requiredOption("--encoder <folder>", "folder with model.onnx")
+  .option("--prompts <file>", 'JSON lines with "prompt" and "probabilities"; without it, the selftest')
+  .action(async (checkpoint: string, options: { encoder: string; prompts?: string }, command) => {
+    const { verify } = await import("./cli/verify.js");
+    await verify(
+      configOf(command),
+      { checkpoint, encoder: options.encoder, prompts: options.prompts },
+      terminal,
+    );
+  });
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new JudgeError("usage", `${file} cannot be read (${code}); give the path of a file`, {
+      cause: error,
+    });
+  }
+}
 
 async function main(): Promise<number> {
   try {

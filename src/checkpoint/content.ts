@@ -8,6 +8,14 @@ export type CheckpointFormat =
   | "llm-router-3"
   | "switchyard-0.3.0";
 
+/** The formats that can be written. */
+export const writableFormats = [
+  "router-json-1",
+  "router-json-2",
+  "switchyard-0.3.0",
+] as const satisfies CheckpointFormat[];
+export type WritableFormat = (typeof writableFormats)[number];
+
 export interface CheckpointContent {
   readonly format: CheckpointFormat;
   /** the encoder's name as the checkpoint gives it */

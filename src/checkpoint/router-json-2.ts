@@ -55,11 +55,11 @@ export const RouterJson2 = z.strictObject({
     files: z.record(z.string(), sha256),
   }),
   view: z.strictObject({
-    template: z.enum(["chat", "none"]),
+    template: z.enum(["chat", "none"]).nullable(),
     template_sha256: sha256.nullable(),
     chat_template_kwargs: z.record(z.string(), z.json()),
     max_tokens: size.nullable(),
-    truncation: z.enum(["middle", "right"]),
+    truncation: z.enum(["middle", "right"]).nullable(),
     message: z.enum(["first", "latest"]),
   }),
   blocks: z.array(Block).min(1),
@@ -76,7 +76,7 @@ export const RouterJson2 = z.strictObject({
 });
 export type RouterJson2 = z.infer<typeof RouterJson2>;
 
-/** The view a head was trained on. */
+/** The view a head was trained on; null where that is not known. */
 export type TrainedView = Omit<RouterJson2["view"], "message" | "chat_template_kwargs">;
 
 export interface RouterJson2Content extends CheckpointContent {

@@ -4,7 +4,7 @@ import { JudgeError } from "../errors.js";
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
 import type { CheckpointContent } from "./content.js";
 import type { RouterJson } from "./router-json.js";
-import { type RouterJson2, type RouterJson2Content, tensorsOf } from "./router-json-2.js";
+import { type RouterJson2, type RouterJson2Content, type TrainedView, tensorsOf } from "./router-json-2.js";
 import { fromFloat32, serializeSafetensors } from "./safetensors.js";
 
 export interface RouterFiles {
@@ -57,7 +57,11 @@ export function writeRouterJson1({ head, encoderName }: CheckpointContent): Rout
 
 /** @param sha256 SHA-256 of bytes, in hexadecimal */
 export function writeRouterJson2(
-  content: CheckpointContent & Partial<RouterJson2Content>,
+  content: CheckpointContent & {
+    readonly view?: TrainedView | null;
+    readonly encoderFiles?: RouterJson2Content["encoderFiles"];
+    readonly training?: RouterJson2Content["training"];
+  },
   sha256: (bytes: Uint8Array) => string,
 ): RouterFiles {
   const { head } = content;
@@ -66,10 +70,10 @@ export function writeRouterJson2(
     format_version: 2,
     encoder: { id: content.encoderName, files: { ...content.encoderFiles } },
     view: {
-      template: "chat",
+      template: null,
       template_sha256: null,
       max_tokens: null,
-      truncation: "middle",
+      truncation: null,
       ...content.view,
       chat_template_kwargs: content.chatTemplateKwargs as RouterJson2["view"]["chat_template_kwargs"],
       message: content.message,

@@ -25,6 +25,8 @@ const Selftest = z.strictObject({
 });
 
 export interface Selftest {
+  /** what computed the probabilities */
+  readonly reference: string;
   readonly tolerance: number;
   readonly files: Readonly<Record<string, string>>;
   readonly prompts: readonly {
@@ -44,8 +46,9 @@ export function parseSelftest(content: unknown): Selftest {
       `selftest.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
     );
   }
-  const { tolerance, files, prompts } = result.data;
+  const { reference, tolerance, files, prompts } = result.data;
   return {
+    reference,
     tolerance,
     files,
     prompts: prompts.map(({ prompt, input_ids, probabilities }) => ({
@@ -54,4 +57,20 @@ export function parseSelftest(content: unknown): Selftest {
       probabilities,
     })),
   };
+}
+
+/** A selftest as the content of selftest.json for a converted checkpoint: the head's files are others, the encoder's stay. */
+export function writeSelftest({ reference, tolerance, files, prompts }: Selftest): Uint8Array {
+  const content: z.infer<typeof Selftest> = {
+    format_version: 1,
+    reference,
+    tolerance,
+    files: Object.fromEntries(Object.entries(files).filter(([path]) => path.startsWith("encoder/"))),
+    prompts: prompts.map(({ prompt, inputIds, probabilities }) => ({
+      prompt,
+      input_ids: [...inputIds],
+      probabilities: { ...probabilities },
+    })),
+  };
+  return new TextEncoder().encode(`${JSON.stringify(content, null, 1)}\n`);
 }

@@ -1,5 +1,4 @@
 // `score`: judges one prompt, or the prompts of a JSON-lines file, without a server.
-import { readFile } from "node:fs/promises";
 import { SingleBar } from "cli-progress";
 import * as z from "zod";
 import { composeJudges } from "../compose.js";
@@ -14,6 +13,7 @@ import { createLog } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import { readableText } from "../prompt/judged-text.js";
 import type { CruxSentences } from "../verdict/crux.js";
+import { readJsonLines } from "./json-lines.js";
 import type { Terminal } from "./terminal.js";
 
 export interface ScoreOptions {
@@ -39,7 +39,8 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
       'nothing to score; give a prompt: prefill-judge score "PROMPT", or --file prompts.jsonl',
     );
   }
-  const rows = file === undefined ? null : await readRows(file);
+  const rows =
+    file === undefined ? null : await readJsonLines(file, Row, 'a JSON object with a string "prompt"');
   const judges = await composeJudges(onlyJudge(config, options.judge), {
     log: createLog({ write() {} }, "silent"),
     metrics: createMetrics(),
@@ -83,34 +84,8 @@ async function scoreOne(judge: Judge, prompt: string, sentences: CruxSentences):
   return renderContent(sentences, judge, judgement!);
 }
 
-type Row = { readonly prompt: string } & Readonly<Record<string, unknown>>;
-
-async function readRows(file: string): Promise<Row[]> {
-  let content: string;
-  try {
-    content = await readFile(file, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError("usage", `${file} cannot be read (${code}); give --file a file of JSON lines`, {
-      cause: error,
-    });
-  }
-  const RowSchema = z.looseObject({ prompt: z.string() });
-  return content.split(/\r?\n/).flatMap((line, index) => {
-    if (line.trim() === "") return [];
-    const row = RowSchema.safeParse(parseLine(line));
-    if (row.success) return [row.data];
-    throw new JudgeError("usage", `${file} line ${index + 1}: wanted a JSON object with a string "prompt"`);
-  });
-}
-
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
+const Row = z.looseObject({ prompt: z.string() });
+type Row = z.infer<typeof Row>;
 
 /** One JSON line per row: its fields but for the prompt, then the result. */
 async function scoreRows(judge: Judge, rows: readonly Row[], terminal: Terminal): Promise<void> {

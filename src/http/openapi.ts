@@ -18,6 +18,13 @@ const judgementHeaders = Object.fromEntries(
   ].map(([name, description]) => [name, { description, schema: { type: "string" } }]),
 );
 
+/** One server-sent event. */
+const eventSchema = {
+  type: "object",
+  required: ["data"],
+  properties: { data: { type: "string", description: "a chat.completion.chunk as JSON, or [DONE]" } },
+};
+
 const errors: Readonly<Record<string, string>> = {
   400: "Malformed: not JSON, a wrong type, no messages.",
   401: "Keys are configured and none of them was given.",
@@ -52,7 +59,7 @@ function chatOperation() {
         headers: judgementHeaders,
         content: {
           "application/json": { schema: reference("ChatCompletion") },
-          "text/event-stream": { schema: { type: "string" } },
+          "text/event-stream": { schema: eventSchema },
         },
       },
       ...refusals(400, 401, 404, 408, 413, 415, 500, 503, 504),

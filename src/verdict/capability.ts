@@ -18,6 +18,11 @@ const boundaryOfRule = {
 export type PrimaryRule = keyof typeof boundaryOfRule;
 export const primaryRules = Object.keys(boundaryOfRule) as [PrimaryRule, ...PrimaryRule[]];
 
+/** Steps that a router adds to its threshold for a rule: 0 supported, 1 uncertain or unmatched, 2 unsupported. */
+export function thresholdSteps(rule: PrimaryRule): number {
+  return { supported: 0, uncertain: 1, unmatched: 1, unsupported: 2 }[boundaryOfRule[rule]];
+}
+
 export interface CapabilityVerdict {
   /** a fixed sentence; never the user's text */
   readonly crux: string;

@@ -64,6 +64,7 @@ describe("the selftest", () => {
   const [row] = tinyRows();
   /** a selftest of the first reference prompt, with these probabilities and ids */
   const selftest = (weak: number, given: object = {}): NonNullable<Checkpoint["selftest"]> => ({
+    reference: "the test",
     tolerance: 1e-4,
     files: {},
     prompts: [

@@ -1,0 +1,200 @@
+// `routes check`: reads a user's Switchyard file and names what is wrong in it for this server's judges. Whether Switchyard
+// itself takes the file is for Switchyard to say.
+import { closest, distance } from "fastest-levenshtein";
+import type { Config, JudgeConfig } from "../config.js";
+import { thresholdSteps } from "../verdict/capability.js";
+import { type ClientTable, parseRoutesFile, type RoutesFile, type RouteTable } from "./routes-file.js";
+import { lineOf } from "./toml-line.js";
+
+export interface Finding {
+  /** counted from 1 */
+  readonly line: number;
+  readonly severity: "error" | "warning";
+  /** what is wrong, and what to write instead */
+  readonly message: string;
+}
+
+const defaultMaxRetries = 2;
+/** A user waits so long for a judge that hangs before it is worth a word. */
+const longWaitMs = 20_000;
+
+/** Letters by which an id may differ from a judge's name and still be meant for it. */
+const typingErrors = 3;
+
+/** @param file its name in messages */
+export function checkRoutes(file: string, text: string, config: Config): Finding[] {
+  const routesFile = parseRoutesFile(file, text);
+  const findings: Finding[] = [];
+  const report = (severity: Finding["severity"], place: readonly string[], message: string) => {
+    findings.push({ line: lineOf(text, place), severity, message });
+  };
+  let used = 0;
+  for (const [name, route] of Object.entries(routesFile.routes)) {
+    for (const { target, place } of judgeTargets(route, ["routes", name])) {
+      const client = clientOf(routesFile, target);
+      if (!isOurs(routesFile, target, client, config)) continue;
+      used++;
+      const judge = checkTarget(routesFile, target, place, config, report);
+      if (client !== null) checkClient(client.table, ["llm_clients", client.name], config, report);
+      checkRoute(route, ["routes", name], judge, report);
+    }
+  }
+  if (used === 0) report("error", ["routes"], noRoute(config));
+  const seen = new Set<string>();
+  return findings
+    .filter(({ line, message }) => !seen.has(`${line} ${message}`) && seen.add(`${line} ${message}`))
+    .sort((a, b) => a.line - b.line);
+}
+
+type Report = (severity: Finding["severity"], place: readonly string[], message: string) => void;
+
+/** The targets that a route asks for a verdict, with the place where it names them. */
+function judgeTargets(route: RouteTable, place: string[]): { target: string; place: string[] }[] {
+  const named = [
+    { target: route.classifier_target, place: [...place, "classifier_target"] },
+    { target: route.classifier?.target, place: [...place, "classifier", "target"] },
+    ...(route.models?.judge ?? []).map((target) => ({ target, place: [...place, "models"] })),
+  ];
+  return named.flatMap(({ target, place: at }) => (target === undefined ? [] : [{ target, place: at }]));
+}
+
+function clientOf({ targets, llm_clients: clients }: RoutesFile, target: string) {
+  const name = targets[target]?.llm_client;
+  const table = name === undefined ? undefined : clients[name];
+  return name === undefined || table === undefined ? null : { name, table };
+}
+
+/** A target is meant to be ours when its id is, or nearly is, a judge's, or when its client points at our port. */
+function isOurs(
+  { targets }: RoutesFile,
+  target: string,
+  client: { table: ClientTable } | null,
+  config: Config,
+): boolean {
+  const { id } = targets[target] ?? {};
+  if (id === undefined) return targets[target] === undefined;
+  const nearly = namesOf(config).some((name) => distance(id, name) <= typingErrors);
+  return nearly || addressOf(client?.table.base_url)?.port === String(config.server.port);
+}
+
+function checkTarget(
+  { targets }: RoutesFile,
+  target: string,
+  place: string[],
+  config: Config,
+  report: Report,
+): JudgeConfig | null {
+  const table = targets[target];
+  if (table === undefined) {
+    report("error", place, `there is no target "${target}"; name one of ${Object.keys(targets).join(", ")}`);
+    return null;
+  }
+  const { id } = table;
+  const judge = config.judges.find(
+    (candidate) => candidate.id === id || candidate.aliases.includes(id ?? ""),
+  );
+  if (judge !== undefined) return judge;
+  const fallback = config.judges.find(
+    (candidate) =>
+      candidate.id === config.defaultJudge || candidate.aliases.includes(config.defaultJudge ?? ""),
+  );
+  if (fallback !== undefined) return fallback;
+  const names = namesOf(config);
+  const message = `no judge is named "${id}", so every request would end in 404; write id = "${closest(id ?? "", names)}"`;
+  report("error", ["targets", target, "id"], message);
+  return null;
+}
+
+function checkClient(
+  client: ClientTable,
+  place: string[],
+  { server, runtime }: Config,
+  report: Report,
+): void {
+  const wanted = `http://${server.host === "0.0.0.0" ? "127.0.0.1" : server.host}:${server.port}/v1`;
+  const address = addressOf(client.base_url);
+  const local = address !== null && ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].includes(address.hostname);
+  if (address === null)
+    report("error", place, `base_url is missing or no address; write base_url = "${wanted}"`);
+  else if (!["/v1", "/v1/", "/"].includes(address.pathname)) {
+    report(
+      "error",
+      [...place, "base_url"],
+      `${address.pathname} is no path of this server; write base_url = "${wanted}"`,
+    );
+  } else if (local && address.port !== String(server.port)) {
+    report(
+      "error",
+      [...place, "base_url"],
+      `this server listens on port ${server.port}; write base_url = "${wanted}"`,
+    );
+  }
+  if (client.format !== undefined && client.format !== "openai_chat") {
+    report(
+      "error",
+      [...place, "format"],
+      `this server does not speak ${client.format}; write format = "openai_chat"`,
+    );
+  }
+  const timeoutMs = client.timeout_ms;
+  const advised = runtime.deadlineMs + 3000;
+  if (timeoutMs === undefined) {
+    report("warning", place, `without timeout_ms Switchyard waits for ever; write timeout_ms = ${advised}`);
+    return;
+  }
+  if (timeoutMs <= runtime.deadlineMs) {
+    const message = `timeout_ms = ${timeoutMs} ends before the judge's deadline_ms = ${runtime.deadlineMs}, and a timeout is the user's error; write timeout_ms = ${advised}`;
+    report("error", [...place, "timeout_ms"], message);
+  }
+  const waitMs = ((client.max_retries ?? defaultMaxRetries) + 1) * timeoutMs;
+  if (waitMs > longWaitMs) {
+    const message = `a judge that hangs keeps the user waiting ${waitMs / 1000} s (timeout_ms × (max_retries + 1)); lower one of them`;
+    report("warning", [...place, client.max_retries === undefined ? "timeout_ms" : "max_retries"], message);
+  }
+}
+
+function checkRoute(route: RouteTable, place: string[], judge: JudgeConfig | null, report: Report): void {
+  if (route.mode === "escalation") {
+    const message = 'this judge reads the prompt, not a running transcript; write mode = "capability"';
+    report("error", [...place, "mode"], message);
+    return;
+  }
+  if (route.mode === "custom") {
+    report(
+      "error",
+      [...place, "mode"],
+      'this server answers capability verdicts only; write mode = "capability"',
+    );
+    return;
+  }
+  if (route.base_threshold === undefined) {
+    report(
+      "error",
+      place,
+      "base_threshold is missing, and Switchyard refuses the route; write base_threshold = 0.80",
+    );
+    return;
+  }
+  const steps = judge === null ? 0 : thresholdSteps(judge.primaryRule);
+  const step = route.threshold_step ?? 0;
+  if (steps === 0 || step === 0) return;
+  const threshold = route.base_threshold + steps * step;
+  const effect =
+    threshold > 1
+      ? "so that the weak model is never used"
+      : `so that the threshold is ${threshold.toFixed(2)}`;
+  const message = `judge ${judge!.id} answers ${judge!.primaryRule}, which adds ${steps} × ${step}, ${effect}; write threshold_step = 0.0, or primary_rule = "SUP-4" for the judge`;
+  report(threshold > 1 ? "error" : "warning", [...place, "threshold_step"], message);
+}
+
+function noRoute(config: Config): string {
+  return `no route asks a judge of this server (${namesOf(config).join(", ")}); prefill-judge routes prints one that does`;
+}
+
+function namesOf({ judges }: Config): string[] {
+  return judges.flatMap(({ id, aliases }) => [id, ...aliases]);
+}
+
+function addressOf(url: string | undefined): URL | null {
+  return url !== undefined && URL.canParse(url) ? new URL(url) : null;
+}

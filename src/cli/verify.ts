@@ -1,0 +1,118 @@
+// `verify`: a checkpoint on an encoder, against its selftest or a file of reference rows.
+import { resolve } from "node:path";
+import * as z from "zod";
+import { loadCheckpoint } from "../checkpoint/load.js";
+import { composeJudges } from "../compose.js";
+import type { Config } from "../config.js";
+import { JudgeError } from "../errors.js";
+import type { Judge } from "../judge/judge.js";
+import { scoreBatches } from "../judge/score.js";
+import { createLog } from "../observe/log.js";
+import { createMetrics } from "../observe/metrics.js";
+import { readJsonLines } from "./json-lines.js";
+import type { Terminal } from "./terminal.js";
+
+export interface VerifyOptions {
+  readonly checkpoint: string;
+  /** encoder folder */
+  readonly encoder: string;
+  /** JSON lines with prompt and probabilities; absent: the checkpoint's selftest */
+  readonly prompts: string | undefined;
+}
+
+const Row = z.looseObject({ prompt: z.string().min(1), probabilities: z.record(z.string(), z.number()) });
+/** For reference rows from another runtime; a selftest brings its own. */
+const defaultTolerance = 2e-3;
+
+/**
+ * @param config threads and deadline; its judges are not used
+ * @throws JudgeError `checkpoint` when the two do not fit, or a probability differs beyond the tolerance
+ */
+export async function verify(config: Config, options: VerifyOptions, terminal: Terminal): Promise<void> {
+  const observers = { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
+  const { head } = await loadCheckpoint(options.checkpoint);
+  const judges = await composeJudges(pairOf(config, options, head.outputNames[0]!), observers);
+  try {
+    await judges.start();
+    const [judge] = judges.registry.judges;
+    const { selftest } = judge!.checkpoint;
+    const rows =
+      options.prompts === undefined
+        ? selftest?.prompts
+        : await readJsonLines(
+            options.prompts,
+            Row,
+            'a JSON object with "prompt" and "probabilities" by output',
+          );
+    if (rows === undefined || rows.length === 0) {
+      throw new JudgeError(
+        "usage",
+        `${options.checkpoint} has no selftest; give --prompts a file of reference rows`,
+      );
+    }
+    const tolerance = selftest?.tolerance ?? defaultTolerance;
+    for (const line of await compare(judge!, rows, tolerance)) terminal.print(line);
+  } finally {
+    await judges.close();
+  }
+}
+
+/** One judge on one encoder, whatever it is called elsewhere. */
+function pairOf(config: Config, { checkpoint, encoder }: VerifyOptions, output: string): Config {
+  const judge = {
+    id: "verify",
+    checkpoint: resolve(checkpoint),
+    encoder: "verify",
+    output,
+    aliases: [],
+    primaryRule: "SUP-4",
+    maxTokens: null,
+    truncation: null,
+    message: null,
+    calibration: "off",
+    acceptEncoder: null,
+  } as const;
+  return {
+    ...config,
+    defaultJudge: null,
+    encoders: [{ id: "verify", type: "onnx", path: resolve(encoder), model: null }],
+    judges: [judge],
+  };
+}
+
+async function compare(
+  judge: Judge,
+  rows: readonly z.infer<typeof Row>[],
+  tolerance: number,
+): Promise<string[]> {
+  const names = judge.checkpoint.head.outputNames;
+  const largest = new Map(names.map((name) => [name, 0]));
+  let next = 0;
+  for await (const batch of scoreBatches(
+    judge,
+    rows.map((row) => row.prompt),
+  )) {
+    for (const { raw, abstained } of batch) {
+      const { probabilities } = rows[next++]!;
+      if (abstained !== null)
+        throw new JudgeError("checkpoint", `row ${next} could not be judged: ${abstained}`);
+      for (const name of names) {
+        const difference = Math.abs(raw[name]! - (probabilities[name] ?? Number.NaN));
+        if (!(difference <= tolerance)) {
+          const finding = Number.isNaN(difference)
+            ? "is missing in the row"
+            : `differs by ${difference.toPrecision(3)}`;
+          throw new JudgeError(
+            "checkpoint",
+            `row ${next}: output ${name} ${finding}; admitted are ${tolerance}`,
+          );
+        }
+        largest.set(name, Math.max(largest.get(name)!, difference));
+      }
+    }
+  }
+  return [
+    `${rows.length} rows agree within ${tolerance}`,
+    ...[...largest].map(([name, difference]) => `${name}: largest difference ${difference.toExponential(2)}`),
+  ];
+}

@@ -1,0 +1,22 @@
+// The openai package of Python, in a child process (client_openai.py).
+import { packagePath } from "../support/fixtures.js";
+import type { Call, Outcome } from "./client-call.js";
+import { type LineProcess, startLineProcess } from "./client-process.js";
+import { testClient } from "./client-suite.js";
+
+let python: LineProcess<Call, Outcome> | undefined;
+
+testClient({
+  name: "openai (Python)",
+  errors: {
+    badRequest: "BadRequestError",
+    authentication: "AuthenticationError",
+    notFound: "NotFoundError",
+  },
+  notApplicable: {},
+  call(call) {
+    python ??= startLineProcess(packagePath(".venv/bin/python"), [packagePath("test/e2e/client_openai.py")]);
+    return python.ask(call);
+  },
+  close: async () => python?.close(),
+});

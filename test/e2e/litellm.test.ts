@@ -1,0 +1,119 @@
+// The second router that speaks this judge's protocol: the real LiteLLM, which must reach the model that the reference
+// probabilities say, through both embedded judges.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { packagePath, parityRows } from "../support/fixtures.js";
+import { type JudgeServer, startJudgeServer } from "../support/judge-server.js";
+import { type Models, startModels } from "./client-models.js";
+import { type LineProcess, startLineProcess } from "./client-process.js";
+
+interface UserRequest {
+  readonly group: string;
+  readonly messages: readonly object[];
+}
+interface Reply {
+  readonly model: string | null;
+  readonly error: string | null;
+}
+
+const threshold = 0.8;
+const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
+const flags = { "--deadline-ms": "60000" };
+const subjects = [
+  { id: "prefill-judge", checkpoint: "smollm2-135m", tolerance: 1e-4 },
+  { id: "prefill-judge-fast", checkpoint: "minilm-l6", tolerance: 2e-3 },
+] as const;
+
+/** LiteLLM loads its price list from the network unless told otherwise. */
+const offline = { LITELLM_LOCAL_MODEL_COST_MAP: "True", LITELLM_LOG: "CRITICAL" };
+
+describe("LiteLLM 1.110.2", () => {
+  let server: JudgeServer;
+  let unstarted: JudgeServer;
+  let models: Models;
+  let router: LineProcess<unknown, Reply>;
+
+  const ask = (group: string, messages: readonly object[]) =>
+    router.ask({ group, messages } satisfies UserRequest);
+  const judgements = ({ logLines }: JudgeServer) =>
+    logLines.filter((line) => line.includes('"judged"')).length;
+
+  before(async () => {
+    server = await startJudgeServer("[judges.prefill-judge]\n[judges.prefill-judge-fast]\n", flags);
+    unstarted = await startJudgeServer("[judges.prefill-judge-fast]\n", flags, false);
+    models = await startModels();
+    const python = packagePath(".venv/bin/python");
+    router = startLineProcess(python, [packagePath("test/e2e/litellm_router.py")], offline);
+    const fast = { model: "prefill-judge-fast", url: server.url, vision: false };
+    const judges = {
+      "prefill-judge": { ...fast, model: "prefill-judge" },
+      "prefill-judge-fast": fast,
+      vision: { ...fast, vision: true },
+      down: { ...fast, url: unstarted.url },
+    };
+    router.tell({ models: models.url, judges });
+  });
+  after(async () => {
+    await router?.close();
+    models?.close();
+    await unstarted?.close();
+    await server?.close();
+  });
+
+  for (const { id, checkpoint, tolerance } of subjects) {
+    const rows = parityRows(checkpoint);
+    const modelOf = (row: (typeof rows)[number]) =>
+      row.probabilities[weakModel]! >= threshold ? "weak-model" : "strong-model";
+
+    test(`through ${id} every prompt reaches the model that the reference says`, async (context) => {
+      const decided = rows.filter((row) => Math.abs(row.probabilities[weakModel]! - threshold) > tolerance);
+      const counts = { "weak-model": 0, "strong-model": 0 };
+      const before = judgements(server);
+      for (const row of decided) {
+        const wanted = modelOf(row);
+        const { model, error } = await ask(id, [{ role: "user", content: row.prompt }]);
+        assert.deepEqual([error, model], [null, wanted], row.prompt.slice(0, 60));
+        counts[wanted]++;
+      }
+      context.diagnostic(`weak ${counts["weak-model"]}, strong ${counts["strong-model"]}`);
+      assert.ok(counts["weak-model"] >= 12 && counts["strong-model"] >= 12);
+      assert.equal(judgements(server) - before, decided.length, "LiteLLM asked the judge each time");
+    });
+
+    test(`through ${id} a conversation is judged by its opening message`, async () => {
+      const weak = rows.find((row) => modelOf(row) === "weak-model")!;
+      const strong = rows.find((row) => modelOf(row) === "strong-model")!;
+      const turns = (first: string, second: string) => [
+        { role: "system", content: "You are helpful." },
+        { role: "user", content: first },
+        { role: "assistant", content: "Understood." },
+        { role: "user", content: second },
+      ];
+      assert.equal((await ask(id, turns(weak.prompt, strong.prompt))).model, "weak-model");
+      assert.equal((await ask(id, turns(strong.prompt, weak.prompt))).model, "strong-model");
+    });
+  }
+
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+
+  test("an abstaining judge sends the user to the strong model: image only", async () => {
+    const reply = await ask("vision", [{ role: "user", content: [image] }]);
+    assert.deepEqual(reply, { model: "strong-model", error: null });
+    assert.ok(server.logLines.some((line) => line.includes('"no_user_text"')));
+  });
+
+  test("an image alone is not shown to the judge unless LiteLLM is told that it sees images", async () => {
+    const before = judgements(server);
+    const { error } = await ask("prefill-judge-fast", [{ role: "user", content: [image] }]);
+    assert.equal(error, null);
+    assert.equal(judgements(server), before);
+  });
+
+  test("an abstaining judge sends the user to the strong model: encoder not started", async () => {
+    const easy = parityRows("minilm-l6").find((row) => row.probabilities[weakModel]! > 0.85)!;
+    const messages = [{ role: "user", content: easy.prompt }];
+    assert.equal((await ask("prefill-judge-fast", messages)).model, "weak-model");
+    assert.deepEqual(await ask("down", messages), { model: "strong-model", error: null });
+    assert.ok(unstarted.logLines.some((line) => line.includes('"encoder_down"')));
+  });
+});
