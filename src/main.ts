@@ -87,11 +87,15 @@ withSettings(routes.command("check").description("say what is wrong for this jud
 program
   .command("inspect")
   .description("say what a checkpoint is")
-  .argument("<path>", "folder with router.json, or .pt file")
+  .argument("[path]", "folder with router.json, or .pt file")
   .option("--json", "as JSON")
-  .action(async (path: string, options: { json?: boolean }) => {
-    const { inspect } = await import("./cli/inspect.js");
-    await inspect(path, { json: options.json === true }, terminal);
+  .option("--schema", "print the JSON Schema of router.json, format 2")
+  .action(async (path: string | undefined, options: { json?: boolean; schema?: boolean }) => {
+    const { inspect, printSchema } = await import("./cli/inspect.js");
+    if (options.schema === true) printSchema(terminal);
+    else if (path === undefined)
+      throw new JudgeError("usage", "nothing to inspect; give the path of a checkpoint");
+    else await inspect(path, { json: options.json === true }, terminal);
   });
 
 program

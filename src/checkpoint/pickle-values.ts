@@ -81,6 +81,9 @@ export class ObjectBag {
   constructor(readonly className: string) {}
 }
 
+/** What to do about a pickle that asks for what no checkpoint needs. */
+export const distrust = "nothing of it was run; do not trust this file";
+
 /** The error for a data.pkl that is not as it should be. */
 export function pickleRefusal(finding: string, remedy?: string): Error {
   return torchRefusal("data.pkl", finding, remedy);

@@ -6,10 +6,10 @@ import { checkNesting } from "./pickle-nesting.js";
 import { PickleObjects } from "./pickle-objects.js";
 import { opcodeName } from "./pickle-opcodes.js";
 import { PickleStack } from "./pickle-stack.js";
-import { LongText, PickleTuple, type PickleValue, pickleRefusal } from "./pickle-values.js";
+import { distrust, LongText, PickleTuple, type PickleValue, pickleRefusal } from "./pickle-values.js";
 
 /** A head of 100 members with 10 layers each takes 50,000. */
-const maxSteps = 1_000_000;
+const maxSteps = 500_000;
 const maxContainers = 100_000;
 const maxMembers = 100_000;
 /** Longer texts are never decoded, only turned into an array's bytes. */
@@ -35,6 +35,7 @@ class PickleMachine {
   readonly stack = new PickleStack();
   readonly cursor: PickleCursor;
   readonly objects: PickleObjects;
+  private readonly decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   private containers = 0;
 
   constructor(bytes: Uint8Array, storages: ReadonlyMap<string, Uint8Array>) {
@@ -77,7 +78,7 @@ class PickleMachine {
       return;
     }
     try {
-      this.stack.push(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+      this.stack.push(this.decoder.decode(bytes));
     } catch {
       throw pickleRefusal("found a text that is not UTF-8, wanted UTF-8");
     }
@@ -128,8 +129,6 @@ class PickleMachine {
     return this.stack.result();
   }
 }
-
-export const distrust = "nothing of it was run; do not trust this file";
 
 function tooMany(): Error {
   return pickleRefusal(`found more than ${maxMembers} members in one list or dict, wanted at most that many`);

@@ -1,6 +1,25 @@
-import { JudgeError } from "../errors.js";
+// A torch checkpoint of either public format; which one it is shows in the names at its root, not in the file's name.
 import type { CheckpointContent } from "./content.js";
+import { readLlmRouter } from "./llm-router.js";
+import { show } from "./safetensors-cursor.js";
+import { readSwitchyard } from "./switchyard.js";
+import { parseTorchFile, rootOf } from "./torch-file.js";
+import { torchRefusal } from "./torch-refusal.js";
 
-export function parseTorchCheckpoint(_bytes: Uint8Array): CheckpointContent {
-  throw new JudgeError("checkpoint", "no reader for .pt files yet; give a folder with router.json");
+/**
+ * Reads a `.pt` file of NVIDIA's llm-router (versions 2 and 3) or of Switchyard 0.3.0.
+ *
+ * @throws JudgeError `checkpoint` for every other file; nothing that a file says is ever run
+ */
+export function parseTorchCheckpoint(bytes: Uint8Array): CheckpointContent {
+  const file = parseTorchFile(bytes);
+  const root = rootOf(file, "torch checkpoint");
+  if (root.has("shared_trunk") && root.has("transforms")) return readLlmRouter(file);
+  if (root.has("model_state_dicts") && root.has("feature_pipeline")) return readSwitchyard(file);
+  const names = root.names.slice(0, 5).map((name) => show(String(name)));
+  throw torchRefusal(
+    "torch checkpoint",
+    `found a dict of ${root.names.length} with ${names.join(", ") || "nothing"}, wanted transforms and shared_trunk (llm-router) or feature_pipeline and model_state_dicts (Switchyard 0.3.0)`,
+    "use a checkpoint of one of these",
+  );
 }

@@ -1,5 +1,7 @@
 // `inspect`: what a checkpoint is, without an encoder.
+import * as z from "zod";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
+import { RouterJson2 } from "../checkpoint/router-json-2.js";
 import { rawSizeOf } from "../head/weights.js";
 import type { Terminal } from "./terminal.js";
 
@@ -7,6 +9,11 @@ import type { Terminal } from "./terminal.js";
 export async function inspect(path: string, options: { json: boolean }, terminal: Terminal): Promise<void> {
   const facts = describe(await loadCheckpoint(path));
   terminal.print(options.json ? JSON.stringify(facts, null, 2) : render(facts));
+}
+
+/** The schema of router.json, format 2, as JSON Schema. */
+export function printSchema(terminal: Terminal): void {
+  terminal.print(JSON.stringify(z.toJSONSchema(RouterJson2), null, 2));
 }
 
 type Facts = ReturnType<typeof describe>;

@@ -29,15 +29,15 @@ const packages: Readonly<Record<string, RegExp>> = {
   "@huggingface/transformers": /^encoder\/onnx\/tokenizer\.ts$/,
   "cli-progress": /^cli\/score\.ts$/,
   commander: /^main\.ts$/,
-  "fastest-levenshtein": /^config-sources\.ts$/,
+  "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,
   hono: /^http\//,
   "jsonc-parser": /^http\/body\.ts$/,
   "onnxruntime-node": /^encoder\/onnx\/session\.ts$/,
   pino: /^observe\/log\.ts$/,
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
-  "smol-toml": /^config-sources\.ts$/,
-  zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/score|encoder\/onnx\/folder|http\/[a-z-]+|verdict\/crux)\.ts$/,
+  "smol-toml": /^(config-sources|cli\/routes-file)\.ts$/,
+  zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/onnx\/folder|http\/[a-z-]+|verdict\/crux)\.ts$/,
 };
 const pure = /^(prompt|features|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;
 const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globalThis)\b/g;
