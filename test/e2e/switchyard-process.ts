@@ -2,12 +2,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { packagePath } from "../support/fixtures.js";
+import { startModels } from "./client-models.js";
 
 export interface Router {
   /** The model that Switchyard routed a conversation to, and the HTTP status its user got. */
@@ -49,34 +47,6 @@ export async function startSwitchyard(routesToml: string): Promise<Router> {
       await exited;
       models.close();
       rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-/** An OpenAI-compatible endpoint whose every model answers with its own id. */
-async function startModels(): Promise<{ url: string; close(): void }> {
-  const server = createServer(async (request, response) => {
-    const { model } = (await json(request)) as { model: string };
-    const message = { role: "assistant", content: model };
-    const body = {
-      id: "chatcmpl-model",
-      object: "chat.completion",
-      created: 0,
-      model,
-      choices: [{ index: 0, message, finish_reason: "stop" }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    };
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(body));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close() {
-      server.close();
-      server.closeAllConnections();
     },
   };
 }
