@@ -124,16 +124,16 @@ export class PickleObjects {
     const size = typeof text === "string" ? text.length : text instanceof LongText ? text.utf8.length : 0;
     this.encodeBudget -= size;
     if (this.encodeBudget < 0) throw pickleRefusal("found the same bytes again and again, wanted them once");
-    if (typeof text === "string") return latin1(text.length, (index) => text.charCodeAt(index));
+    if (typeof text === "string") return latin1OfText(text);
     if (text instanceof LongText) return latin1OfUtf8(text.utf8);
     throw pickleRefusal(`found ${describe(text)} to be encoded, wanted a text`);
   }
 }
 
-function latin1(length: number, codeAt: (index: number) => number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  for (let index = 0; index < length; index++) {
-    const code = codeAt(index);
+function latin1OfText(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
     if (code > 255) throw notLatin1();
     bytes[index] = code;
   }
@@ -143,16 +143,20 @@ function latin1(length: number, codeAt: (index: number) => number): Uint8Array {
 /** UTF-8 → latin1 without a string in between, which would take twice the bytes. */
 function latin1OfUtf8(utf8: Uint8Array): Uint8Array {
   let doubles = 0;
-  for (const byte of utf8) if (byte >= 0x80) doubles++;
-  if (doubles % 2 !== 0) throw notLatin1();
-  let place = 0;
-  const bytes = latin1(utf8.length - doubles / 2, () => {
-    const first = utf8[place++]!;
-    if (first < 0x80) return first;
-    const second = utf8[place++] ?? 0;
+  for (let place = 0; place < utf8.length; place++) doubles += utf8[place]! >> 7;
+  const bytes = new Uint8Array(utf8.length - Math.floor(doubles / 2));
+  let size = 0;
+  for (let place = 0; place < utf8.length; place++) {
+    const first = utf8[place]!;
+    if (first < 0x80) {
+      bytes[size++] = first;
+      continue;
+    }
+    const second = utf8[++place] ?? 0;
     // C2 and C3 begin the characters 80 to FF
-    return (first === 0xc2 || first === 0xc3) && second >> 6 === 2 ? ((first & 3) << 6) | (second & 63) : 256;
-  });
+    if ((first !== 0xc2 && first !== 0xc3) || second >> 6 !== 2) throw notLatin1();
+    bytes[size++] = ((first & 3) << 6) | (second & 63);
+  }
   return bytes;
 }
 

@@ -44,7 +44,8 @@ export class PickleStack {
   /** Takes all above the last mark, and the mark. */
   popMark(): PickleValue[] {
     const height = this.marks.pop();
-    if (height === undefined) throw pickleRefusal("found an opcode that wants a mark, and no mark");
+    if (height === undefined)
+      throw pickleRefusal("found an opcode that takes all above a mark, wanted one before it");
     return this.values.splice(height);
   }
 

@@ -10,7 +10,8 @@ import { distrust, LongText, PickleTuple, type PickleValue, pickleRefusal } from
 
 /** A head of 100 members with 10 layers each takes 50,000. */
 const maxSteps = 500_000;
-const maxContainers = 100_000;
+/** Members of containers cost as much as opcodes; containers cost more, so that a short pickle may have few. */
+const maxContainers = { base: 1000, perByte: 1 / 5, inAll: 100_000 };
 const maxMembers = 100_000;
 /** Longer texts are never decoded, only turned into an array's bytes. */
 const maxTextBytes = 4096;
@@ -36,9 +37,11 @@ class PickleMachine {
   readonly cursor: PickleCursor;
   readonly objects: PickleObjects;
   private readonly decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  private containers = 0;
+  private containersLeft: number;
 
   constructor(bytes: Uint8Array, storages: ReadonlyMap<string, Uint8Array>) {
+    const { base, perByte, inAll } = maxContainers;
+    this.containersLeft = Math.min(inAll, base + Math.floor(bytes.byteLength * perByte));
     this.cursor = new PickleCursor(bytes);
     this.objects = new PickleObjects(storages, bytes.byteLength);
   }
@@ -66,8 +69,8 @@ class PickleMachine {
 
   /** Pushes what holds others, or is an object of its own, and so costs more memory than its opcode. */
   create(value: PickleValue): void {
-    if (++this.containers > maxContainers) {
-      throw pickleRefusal(`found more than ${maxContainers} containers, wanted at most that many`);
+    if (this.containersLeft-- === 0) {
+      throw pickleRefusal("found more containers than any checkpoint of its size, wanted fewer");
     }
     this.stack.push(value);
   }

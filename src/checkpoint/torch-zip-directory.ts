@@ -6,7 +6,9 @@ import { torchRefusal } from "./torch-refusal.js";
 /** One entry as the directory describes it. */
 export interface ZipEntry {
   readonly name: string;
-  readonly nameBytes: Uint8Array;
+  /** where the name's bytes lie in the directory */
+  readonly nameBegin: number;
+  readonly nameLength: number;
   readonly flags: number;
   readonly crc: number;
   readonly size: number;
@@ -20,7 +22,8 @@ export interface ZipDirectory {
   readonly begin: number;
 }
 
-const maxEntries = 50_000;
+/** A head of 20 outputs and 20 members takes 2,000. */
+const maxEntries = 10_000;
 const maxNameBytes = 512;
 const endBytes = 22;
 const zip64LocatorBytes = 20;
@@ -108,8 +111,8 @@ function readEntry(view: DataView, place: number, end: number): { entry: ZipEntr
   if (nameLength > maxNameBytes) {
     throw refusal(`found a name of ${nameLength} bytes, wanted at most ${maxNameBytes}`);
   }
-  const nameBytes = new Uint8Array(view.buffer, view.byteOffset + place + entryBytes, nameLength);
-  const name = decodeName(nameBytes);
+  const nameBegin = place + entryBytes;
+  const name = decodeName(new Uint8Array(view.buffer, view.byteOffset + nameBegin, nameLength));
   const flags = view.getUint16(place + 8, true);
   const method = view.getUint16(place + 10, true);
   const size = view.getUint32(place + 24, true);
@@ -125,7 +128,8 @@ function readEntry(view: DataView, place: number, end: number): { entry: ZipEntr
     throw refusal(`found a comment or a part number at ${show(name)}, wanted none`);
   }
   const crc = view.getUint32(place + 16, true);
-  return { entry: { name, nameBytes, flags, crc, size, begin: view.getUint32(place + 42, true) }, next };
+  const begin = view.getUint32(place + 42, true);
+  return { entry: { name, nameBegin, nameLength, flags, crc, size, begin }, next };
 }
 
 function decodeName(bytes: Uint8Array): string {

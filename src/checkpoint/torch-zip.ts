@@ -80,21 +80,22 @@ function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: numb
 
 /** Demands that the header before an entry says what the directory says; the offset behind it. */
 function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
-  const { begin, nameBytes, flags, crc, size } = entry;
-  if (begin + headerBytes + nameBytes.length > end || view.getUint32(begin, true) !== signatures.header) {
+  const { begin, nameBegin, nameLength, flags, crc, size } = entry;
+  if (begin + headerBytes + nameLength > end || view.getUint32(begin, true) !== signatures.header) {
     throw refusal(`found no header of ${show(entry.name)} at byte ${begin}, wanted one`);
   }
   const sizes = [14, 18, 22].map((offset) => view.getUint32(begin + offset, true)).join();
   const isLater = (flags & 8) !== 0 && sizes === "0,0,0";
-  const nameAgrees = nameBytes.every((byte, index) => view.getUint8(begin + headerBytes + index) === byte);
+  const nameOf = (place: number) => new Uint8Array(view.buffer, view.byteOffset + place, nameLength);
+  const [wantedName, foundName] = [nameOf(nameBegin), nameOf(begin + headerBytes)];
   const agrees =
     view.getUint16(begin + 6, true) === flags &&
     view.getUint16(begin + 8, true) === 0 &&
-    view.getUint16(begin + 26, true) === nameBytes.length &&
-    nameAgrees &&
+    view.getUint16(begin + 26, true) === nameLength &&
+    foundName.every((byte, index) => byte === wantedName[index]) &&
     (isLater || sizes === [crc, size, size].join());
   if (!agrees) throw refusal(`found two headers of ${show(entry.name)} that do not agree, wanted them to`);
-  return begin + headerBytes + nameBytes.length + view.getUint16(begin + 28, true);
+  return begin + headerBytes + nameLength + view.getUint16(begin + 28, true);
 }
 
 /** Demands that between an entry and the next lies nothing but, where flagged, its checksum and sizes once more. */
