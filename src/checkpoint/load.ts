@@ -8,7 +8,7 @@ import { parseRouterJson, readRouterTensors } from "./router-json.js";
 import { parseRouterJson2, type RouterJson2, readRouterJson2, type TrainedView } from "./router-json-2.js";
 import { parseSafetensors } from "./safetensors.js";
 import { parseSelftest, type Selftest } from "./selftest.js";
-import { parseTorchCheckpoint } from "./torch-checkpoint.js";
+import { parseTorchCheckpoint } from "./torch/torch-checkpoint.js";
 
 /** Larger files are refused before they are read. A head of 40 layers × 8,192 with PCA 300 needs 400 MB. */
 const maxFileBytes = 2 ** 30;

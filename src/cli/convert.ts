@@ -5,7 +5,7 @@ import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import { writeRouterJson1, writeRouterJson2 } from "../checkpoint/router-json-write.js";
 import { saveFile, saveFiles } from "../checkpoint/save.js";
 import { writeSelftest } from "../checkpoint/selftest.js";
-import { writeSwitchyard } from "../checkpoint/switchyard-write.js";
+import { writeSwitchyard } from "../checkpoint/torch/switchyard-write.js";
 import { JudgeError } from "../errors.js";
 import type { Terminal } from "./terminal.js";
 

@@ -1,5 +1,5 @@
 // The trunk of an llm-router checkpoint: dense layers with ReLU between, one state dict for each ensemble member.
-import type { Member } from "../head/weights.js";
+import type { Member } from "../../head/weights.js";
 import { Fields, sizeOf } from "./pickle-fields.js";
 import type { FloatReader } from "./pickle-floats.js";
 import { describe } from "./pickle-values.js";

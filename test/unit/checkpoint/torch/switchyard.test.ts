@@ -1,9 +1,9 @@
 // Switchyard 0.3.0's checkpoints: what a good one becomes, and every way in which its parts may not fit together.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseSwitchyard } from "../../../src/checkpoint/switchyard.js";
-import { parseTorchCheckpoint } from "../../../src/checkpoint/torch-checkpoint.js";
-import { refusal } from "../refusal.js";
+import { parseSwitchyard } from "../../../../src/checkpoint/torch/switchyard.js";
+import { parseTorchCheckpoint } from "../../../../src/checkpoint/torch/torch-checkpoint.js";
+import { refusal } from "../../refusal.js";
 import { type Buildable, pickleOf, Raw, Tensor, torchFile, torchZip, write } from "./pickle-builder.js";
 
 /** Members to replace; undefined takes one away. */

@@ -1,7 +1,7 @@
 // A torch checkpoint of either public format; which one it is shows in the names at its root, not in the file's name.
-import type { CheckpointContent } from "./content.js";
+import type { CheckpointContent } from "../content.js";
+import { show } from "../safetensors-cursor.js";
 import { readLlmRouter } from "./llm-router.js";
-import { show } from "./safetensors-cursor.js";
 import { readSwitchyard } from "./switchyard.js";
 import { parseTorchFile, rootOf } from "./torch-file.js";
 import { torchRefusal } from "./torch-refusal.js";

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import fc from "fast-check";
-import { parseTorchZip } from "../../../src/checkpoint/torch-zip.js";
-import { crc32 } from "../../../src/checkpoint/torch-zip-checksum.js";
-import { fixturePath } from "../../support/fixtures.js";
-import { refusal } from "../refusal.js";
+import { parseTorchZip } from "../../../../src/checkpoint/torch/torch-zip.js";
+import { crc32 } from "../../../../src/checkpoint/torch/torch-zip-checksum.js";
+import { fixturePath } from "../../../support/fixtures.js";
+import { refusal } from "../../refusal.js";
 import { packed, text, type ZipEnd, type ZipPart, zipOf } from "./torch-zip-builder.js";
 
 const pickle: ZipPart = { name: "a/data.pkl", data: text("pickle") };

@@ -1,5 +1,5 @@
 // The error for a torch file that is not as it should be: what was found, what was wanted, what to do.
-import { JudgeError } from "../errors.js";
+import { JudgeError } from "../../errors.js";
 
 /**
  * @param place what was read: `torch zip`, `data.pkl`, `llm-router: transforms."weak"`

@@ -1,8 +1,8 @@
 // The prefill_router checkpoint (.pt) of Switchyard 0.3.0, format_version 1 → checkpoint content. Every dimension is
 // checked against the others; what the format does not know is refused.
 // Format: the loader of NVIDIA-NeMo/Switchyard 0.3.0, which takes the last token despite the pooling's label.
-import type { FeatureBlock, Member } from "../head/weights.js";
-import type { CheckpointContent } from "./content.js";
+import type { FeatureBlock, Member } from "../../head/weights.js";
+import type { CheckpointContent } from "../content.js";
 import { Fields } from "./pickle-fields.js";
 import { type FloatReader, shapeOf } from "./pickle-floats.js";
 import { parseTorchFile, rootOf, type TorchFile } from "./torch-file.js";

@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { readPickle } from "../../../src/checkpoint/pickle.js";
-import { opcodeName } from "../../../src/checkpoint/pickle-opcodes.js";
+import { readPickle } from "../../../../src/checkpoint/torch/pickle.js";
+import { opcodeName } from "../../../../src/checkpoint/torch/pickle-opcodes.js";
 import {
   NumpyArray,
   ObjectBag,
   type PickleTuple,
   StridedArray,
-} from "../../../src/checkpoint/pickle-values.js";
-import { parseTorchCheckpoint } from "../../../src/checkpoint/torch-checkpoint.js";
-import { fixturePath } from "../../support/fixtures.js";
-import { refusal } from "../refusal.js";
+} from "../../../../src/checkpoint/torch/pickle-values.js";
+import { parseTorchCheckpoint } from "../../../../src/checkpoint/torch/torch-checkpoint.js";
+import { fixturePath } from "../../../support/fixtures.js";
+import { refusal } from "../../refusal.js";
 import {
   type Buildable,
   Call,

@@ -1,4 +1,6 @@
 // numpy's types, arrays and scalars as they stand in a pickle, built from their states.
+
+import { bytesPerValue } from "../safetensors-header.js";
 import {
   describe,
   type NumpyArray,
@@ -9,7 +11,6 @@ import {
   pickleRefusal,
   StridedArray,
 } from "./pickle-values.js";
-import { bytesPerValue } from "./safetensors-header.js";
 
 const scalarTypes: ReadonlyMap<PickleValue | undefined, NumpyScalarType> = new Map([
   ["f8", "F64"],

@@ -1,7 +1,7 @@
 // Reads the zip file that torch.save writes: one pickle and the storages of its tensors, all under CRC-32. The reader
 // trusts no byte and copies none; what the pickle means is pickle.ts's. A hole, an overlap, an entry that torch does
 // not write or a repeated name is refused, so that no other reader can see another file in the same bytes.
-import { show } from "./safetensors-cursor.js";
+import { show } from "../safetensors-cursor.js";
 import { crc32 } from "./torch-zip-checksum.js";
 import { readDirectory, refusal, type ZipDirectory, type ZipEntry } from "./torch-zip-directory.js";
 

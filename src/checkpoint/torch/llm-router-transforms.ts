@@ -1,6 +1,6 @@
 // What each target of an llm-router checkpoint reads of the encoder: layers, pooling, template. The numbers of scaler
 // and PCA are llm-router-blocks.ts's.
-import type { PoolingMode } from "../features/pooling.js";
+import type { PoolingMode } from "../../features/pooling.js";
 import { Fields } from "./pickle-fields.js";
 import { type PlainValue, toPlain } from "./pickle-plain.js";
 import { describe, type PickleValue } from "./pickle-values.js";

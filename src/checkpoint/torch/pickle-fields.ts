@@ -1,7 +1,8 @@
 // Reads the members of one dict of a pickle by name and kind; whoever is done says so, and what was not read is
 // refused. Knows no format.
+
+import { show } from "../safetensors-cursor.js";
 import { describe, ObjectBag, type PickleDict, PickleTuple, type PickleValue } from "./pickle-values.js";
-import { show } from "./safetensors-cursor.js";
 import { torchRefusal } from "./torch-refusal.js";
 
 export class Fields {

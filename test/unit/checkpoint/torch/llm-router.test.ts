@@ -1,8 +1,8 @@
 // llm-router's checkpoints: what a good one becomes, and every way in which its parts may not fit together.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseLlmRouter } from "../../../src/checkpoint/llm-router.js";
-import { refusal } from "../refusal.js";
+import { parseLlmRouter } from "../../../../src/checkpoint/torch/llm-router.js";
+import { refusal } from "../../refusal.js";
 import { type Buildable, Float, Named, Numpy, sklearn, Tensor, Tuple, torchFile } from "./pickle-builder.js";
 
 /** Members to replace; undefined takes one away. */

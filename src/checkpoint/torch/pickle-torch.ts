@@ -1,4 +1,7 @@
 // torch's storages and tensors as they stand in a pickle: which entry of the zip file, and which of its values.
+
+import { show } from "../safetensors-cursor.js";
+import { bytesPerValue, type Dtype } from "../safetensors-header.js";
 import { sizesOf } from "./pickle-numpy.js";
 import {
   describe,
@@ -11,8 +14,6 @@ import {
   Storage,
   StridedArray,
 } from "./pickle-values.js";
-import { show } from "./safetensors-cursor.js";
-import { bytesPerValue, type Dtype } from "./safetensors-header.js";
 
 const storageTypes: ReadonlyMap<string, Dtype> = new Map([
   ["torch.FloatStorage", "F32"],

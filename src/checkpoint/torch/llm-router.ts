@@ -1,7 +1,7 @@
 // prefill_router.pt of NVIDIA's llm-router v3, versions 2 and 3 → checkpoint content. Every dimension is checked against
 // the others; what the format does not know is refused.
 // Format: model_router_toolkit/prefill/{train,scorer,transforms,trunk}.py of NVIDIA-AI-Blueprints/llm-router.
-import type { CheckpointContent } from "./content.js";
+import type { CheckpointContent } from "../content.js";
 import { readBlocks } from "./llm-router-blocks.js";
 import { readPool } from "./llm-router-pool.js";
 import { readTransforms } from "./llm-router-transforms.js";

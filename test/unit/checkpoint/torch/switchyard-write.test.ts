@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadCheckpoint } from "../../../src/checkpoint/load.js";
-import { writePickle } from "../../../src/checkpoint/pickle-write.js";
-import { parseSwitchyard } from "../../../src/checkpoint/switchyard.js";
-import { writeSwitchyard } from "../../../src/checkpoint/switchyard-write.js";
-import { parseTorchZip } from "../../../src/checkpoint/torch-zip.js";
-import { pooledKey } from "../../../src/features/pooled.js";
-import { probabilities } from "../../../src/head/head.js";
-import type { HeadWeights } from "../../../src/head/weights.js";
-import { fixturePath, largestDifference } from "../../support/fixtures.js";
-import { refusal } from "../refusal.js";
+import { loadCheckpoint } from "../../../../src/checkpoint/load.js";
+import { writePickle } from "../../../../src/checkpoint/torch/pickle-write.js";
+import { parseSwitchyard } from "../../../../src/checkpoint/torch/switchyard.js";
+import { writeSwitchyard } from "../../../../src/checkpoint/torch/switchyard-write.js";
+import { parseTorchZip } from "../../../../src/checkpoint/torch/torch-zip.js";
+import { pooledKey } from "../../../../src/features/pooled.js";
+import { probabilities } from "../../../../src/head/head.js";
+import type { HeadWeights } from "../../../../src/head/weights.js";
+import { fixturePath, largestDifference } from "../../../support/fixtures.js";
+import { refusal } from "../../refusal.js";
 
 const convertible = [
   "switchyard-0.3.0/two-models.pt",

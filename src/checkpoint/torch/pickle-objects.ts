@@ -1,5 +1,7 @@
 // What a pickle may ask Python to look up, call or fill: a closed list, each built here as plain data. A global that
 // is not on the list is refused by its name, whatever the file says it is for.
+
+import { show } from "../safetensors-cursor.js";
 import { areExactly, dtypeOf, fillArray, fillDtype, scalarOf } from "./pickle-numpy.js";
 import { rebuildTensor, StorageShelf } from "./pickle-torch.js";
 import {
@@ -16,7 +18,6 @@ import {
   pickleRefusal,
   type Storage,
 } from "./pickle-values.js";
-import { show } from "./safetensors-cursor.js";
 
 type Call = (args: readonly PickleValue[], objects: PickleObjects) => PickleValue;
 

@@ -1,6 +1,6 @@
 // scikit-learn's scaler and PCA of an llm-router checkpoint → feature blocks. Of the two objects only attributes are
 // read; both classes are known by name alone.
-import type { FeatureBlock } from "../head/weights.js";
+import type { FeatureBlock } from "../../head/weights.js";
 import type { Transform } from "./llm-router-transforms.js";
 import type { TrunkConfig } from "./llm-router-trunk.js";
 import { Fields } from "./pickle-fields.js";

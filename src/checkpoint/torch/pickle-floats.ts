@@ -1,10 +1,10 @@
 // Tensors and arrays of a pickle → float32, row-major. Copies, so that a file's bytes need not stay; how much all
 // copies together may take is capped, since a short pickle can name the same bytes any number of times.
-import type { Linear } from "../head/weights.js";
+import type { Linear } from "../../head/weights.js";
+import { toFloat32 } from "../safetensors.js";
+import { bytesPerValue } from "../safetensors-header.js";
 import type { Fields } from "./pickle-fields.js";
 import { describe, NumpyArray, StridedArray } from "./pickle-values.js";
-import { toFloat32 } from "./safetensors.js";
-import { bytesPerValue } from "./safetensors-header.js";
 
 /** Reads each array of a file once. */
 export class FloatReader {
