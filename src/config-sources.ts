@@ -6,6 +6,7 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { adminKeyVariable, ConfigFile, configFileVariable, keysVariable, settings } from "./config-schema.js";
 import { JudgeError } from "./errors.js";
+import { hasPrototypeKey } from "./prototype-key.js";
 
 /** @throws JudgeError `config` with file, line and column */
 export function readToml(file: string): unknown {
@@ -72,7 +73,8 @@ function collect(read: (setting: (typeof settings)[number]) => string | undefine
  * @throws JudgeError `config` naming the first key that is wrong, and the nearest known one
  */
 export function check(source: string, content: unknown): ConfigFile {
-  refusePrototypeKeys(source, content);
+  if (hasPrototypeKey(content))
+    throw new JudgeError("config", `${source}: unknown key __proto__; take it out`);
   const result = ConfigFile.safeParse(content);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
@@ -83,14 +85,6 @@ export function check(source: string, content: unknown): ConfigFile {
     throw new JudgeError("config", `${source}: unknown key ${place}${hint(key, known)}`);
   }
   throw new JudgeError("config", `${source}: ${placeOf(source, issue.path)}: ${issue.message}`);
-}
-
-/** A key `__proto__` would pass the schema unseen. */
-function refusePrototypeKeys(source: string, content: unknown): void {
-  if (typeof content !== "object" || content === null) return;
-  if (Object.hasOwn(content, "__proto__"))
-    throw new JudgeError("config", `${source}: unknown key __proto__; take it out`);
-  for (const value of Object.values(content)) refusePrototypeKeys(source, value);
 }
 
 /** How a user of that source spells the key: as a variable, a flag, or a path in the file. */

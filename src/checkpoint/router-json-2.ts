@@ -8,6 +8,7 @@ import {
   type Member,
   rawSizeOf,
 } from "../head/weights.js";
+import { hasPrototypeKey } from "../prototype-key.js";
 import type { CheckpointContent } from "./content.js";
 import type { SafetensorsFile } from "./safetensors.js";
 import { createTensorReader, type TensorReader } from "./tensor-reader.js";
@@ -87,6 +88,8 @@ export interface RouterJson2Content extends CheckpointContent {
 
 /** @throws JudgeError `checkpoint` that names the first field that is wrong */
 export function parseRouterJson2(content: unknown): RouterJson2 {
+  if (hasPrototypeKey(content))
+    throw new JudgeError("checkpoint", "router.json: holds the key __proto__, which is not known here");
   const result = RouterJson2.safeParse(content);
   if (!result.success) {
     const issue = result.error.issues[0]!;

@@ -14,10 +14,11 @@ export interface RouterFiles {
 
 /**
  * @throws JudgeError `checkpoint` with the reason when format 1 cannot express the head: it knows one block of mean-pooled
- *   layers side by side, members of two hidden layers, and no calibration
+ *   layers side by side, members of two hidden layers, the first user message, and no calibration
  */
-export function writeRouterJson1({ head, encoderName }: CheckpointContent): RouterFiles {
-  const reason = whyNotFormat1(head);
+export function writeRouterJson1(content: CheckpointContent): RouterFiles {
+  const { head, encoderName } = content;
+  const reason = whyNotFormat1(content);
   if (reason !== null) {
     throw new JudgeError(
       "checkpoint",
@@ -107,7 +108,8 @@ function tensorBytes(head: HeadWeights, rename: (name: string) => string): Uint8
   );
 }
 
-function whyNotFormat1({ blocks, members, calibration }: HeadWeights): string | null {
+function whyNotFormat1({ head, message, chatTemplateKwargs }: CheckpointContent): string | null {
+  const { blocks, members, calibration } = head;
   const [block] = blocks;
   if (blocks.length !== 1 || block === undefined) return `it has ${blocks.length} feature blocks, wanted 1`;
   if (block.combination.kind !== "concat")
@@ -117,6 +119,8 @@ function whyNotFormat1({ blocks, members, calibration }: HeadWeights): string | 
     return "its members are not networks of two hidden layers";
   }
   if (calibration.some((entry) => entry !== null)) return "it is calibrated";
+  if (message !== "first") return "it reads the latest user message, and the format knows the first only";
+  if (Object.keys(chatTemplateKwargs).length > 0) return "its chat template has arguments";
   return null;
 }
 

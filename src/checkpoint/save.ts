@@ -1,23 +1,29 @@
-// Puts a checkpoint's files on the disk so that a reader never sees half of one: each is written beside its place, made
-// durable, and renamed.
+// Puts a checkpoint's files on the disk so that a reader never takes half of one for the whole: each is written beside its
+// place and made durable before any is renamed, and the file that names the others goes last.
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
 
+/** The file without which a folder is no checkpoint: away while the others change, so that old and new never mix. */
+const seal = "router.json";
+
 /**
  * Writes the files into `folder`, which is made where it is missing.
  *
- * @throws JudgeError `checkpoint` when it cannot be written; what stood there before stays
+ * @throws JudgeError `checkpoint` when it cannot be written; until all are on the disk, what stood there stays
  */
 export async function saveFiles(folder: string, files: Readonly<Record<string, Uint8Array>>): Promise<void> {
-  const entries = Object.entries(files).map(([name, bytes]) => ({ path: join(folder, name), bytes }));
+  const names = Object.keys(files).sort((a, b) => Number(a === seal) - Number(b === seal));
+  const place = (name: string) => join(folder, name);
+  const part = (name: string) => join(folder, `${name}.part`);
   try {
     await mkdir(folder, { recursive: true });
-    for (const { path, bytes } of entries) await writeDurably(partOf(path), bytes);
-    for (const { path } of entries) await rename(partOf(path), path);
+    for (const name of names) await writeDurably(part(name), files[name]!);
+    if (names.includes(seal) && names.length > 1) await rm(place(seal), { force: true });
+    for (const name of names) await rename(part(name), place(name));
     await syncFolder(folder);
   } catch (error) {
-    await Promise.all(entries.map(({ path }) => rm(partOf(path), { force: true })));
+    await Promise.all(names.map((name) => rm(part(name), { force: true }).catch(() => {})));
     const { code } = error as NodeJS.ErrnoException;
     throw new JudgeError(
       "checkpoint",
@@ -32,10 +38,6 @@ export async function saveFiles(folder: string, files: Readonly<Record<string, U
 /** Writes one file, as `saveFiles` does. */
 export function saveFile(path: string, bytes: Uint8Array): Promise<void> {
   return saveFiles(dirname(path), { [basename(path)]: bytes });
-}
-
-function partOf(path: string): string {
-  return `${path}.part-${process.pid}`;
 }
 
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {

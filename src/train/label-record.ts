@@ -1,0 +1,68 @@
+// One record of a label file as it stands there, before records of the same prompt become one row.
+import { JudgeError } from "../errors.js";
+
+/** How a prompt becomes the judged text: the same functions that serve requests, handed in (prompt/ and http/ own them). */
+export interface TextReader {
+  /** the prompt as a judge reads it; null when nothing in it is visible */
+  readonly readPrompt: (prompt: string) => string | null;
+  /** the judged text of a messages array, whatever its shape; null when there is none */
+  readonly readMessages: (messages: readonly unknown[]) => string | null;
+}
+
+export interface Place {
+  /** records from 1; the header of a CSV file is none */
+  readonly row: number;
+  /** lines from 1 */
+  readonly line: number;
+}
+
+export interface LabelEntry {
+  readonly output: string;
+  /** null: not known */
+  readonly solved: boolean | null;
+  readonly outputTokens: number | null;
+}
+
+export interface LabelRecord extends Place {
+  /** null: the file gives none */
+  readonly id: string | null;
+  readonly text: string;
+  readonly split: string | null;
+  readonly group: string | null;
+  /** how the labels came about, e.g. measured or distilled */
+  readonly source: string | null;
+  readonly weight: number;
+  readonly entries: readonly LabelEntry[];
+}
+
+/** Longer prompts and lines are refused: no encoder reads them, and a quote left open makes a file one field. */
+export const maxPromptCharacters = 10_000_000;
+
+/**
+ * @param finding what was found, what was wanted, and the next step
+ */
+export function refusedAt({ row, line }: Place, field: string | null, finding: string): JudgeError {
+  const place = field === null ? "" : `, ${field}`;
+  return new JudgeError("usage", `row ${row} (line ${line})${place}: ${finding}`);
+}
+
+/** A name of the user's for a message: in quotes, short. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.length > 40 ? `${name.slice(0, 39)}…` : name);
+}
+
+/** @throws JudgeError `usage` for a prompt without a visible character, or one too long */
+export function readPromptAt(
+  place: Place,
+  field: string,
+  read: () => { text: string | null; characters: number },
+): string {
+  const { text, characters } = read();
+  if (characters > maxPromptCharacters) {
+    const wanted = `wanted at most ${maxPromptCharacters}`;
+    throw refusedAt(place, field, `found ${characters} characters, ${wanted}; is a quote left open above?`);
+  }
+  if (text === null)
+    throw refusedAt(place, field, "found no visible text, wanted a prompt; remove the row or fill it");
+  return text;
+}

@@ -1,0 +1,202 @@
+// Reloading with judges that only note what becomes of them: the order of loads, what a failure leaves, and which encoders end.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { BuiltEncoder, Judges } from "../../src/compose.js";
+import type { Config } from "../../src/config.js";
+import { type ErrorCode, JudgeError } from "../../src/errors.js";
+import { createLog } from "../../src/observe/log.js";
+import { createReloader } from "../../src/reload.js";
+import { rejection } from "./refusal.js";
+
+/** What the next configuration asks for. */
+interface Plan {
+  /** also the hash of its one judge */
+  readonly name: string;
+  readonly encoders: readonly string[];
+  readonly failsAt?: "read" | "compose" | "start";
+  /** start waits for it */
+  readonly gate?: Promise<void>;
+}
+
+function createBench(first: Plan) {
+  const closed: string[] = [];
+  const events: string[] = [];
+  const logLines: { msg: string; reason?: string; judges?: object }[] = [];
+  let plan = first;
+  let failure = new JudgeError("checkpoint", "damaged; restore it");
+  const failAt = (place: Plan["failsAt"], { failsAt }: Plan) => {
+    if (failsAt === place) throw failure;
+  };
+  const build = (name: string): BuiltEncoder => {
+    const encoder = { close: async () => void closed.push(name) } as unknown as BuiltEncoder["encoder"];
+    return { encoder, config: { id: name, type: "onnx", path: "/", model: null }, threads: 1 };
+  };
+  const judgesOf = (wanted: Plan, running: readonly BuiltEncoder[]): Judges => {
+    const encoders = wanted.encoders.map(
+      (name) => running.find(({ config }) => config.id === name) ?? build(name),
+    );
+    const judges = [{ id: "judge", checkpoint: { hash: wanted.name } }];
+    return {
+      registry: { judges } as unknown as Judges["registry"],
+      encoders,
+      async start() {
+        events.push(`start ${wanted.name}`);
+        await wanted.gate;
+        failAt("start", wanted);
+        events.push(`started ${wanted.name}`);
+      },
+      close: async () => void closed.push(...encoders.map(({ config }) => config.id)),
+    };
+  };
+  const reloader = createReloader({
+    first: judgesOf(first, []),
+    readConfig() {
+      failAt("read", plan);
+      return { plan } as unknown as Config;
+    },
+    async compose(config, running) {
+      const wanted = (config as unknown as { plan: Plan }).plan;
+      failAt("compose", wanted);
+      return judgesOf(wanted, running);
+    },
+    log: createLog({ write: (line) => logLines.push(JSON.parse(line)) }, "info"),
+  });
+  const serving = () => reloader.live.current.judges[0]!.checkpoint.hash;
+  return {
+    closed,
+    events,
+    logLines,
+    reloader,
+    serving,
+    reload(next: Plan, error = failure) {
+      plan = next;
+      failure = error;
+      return reloader.reload();
+    },
+  };
+}
+
+test("a reload answers with the hash by judge once the new ones serve, and logs it", async () => {
+  const { reload, serving, logLines, closed } = createBench({ name: "one", encoders: ["a"] });
+  assert.deepEqual(await reload({ name: "two", encoders: ["a"] }), { judge: "two" });
+  assert.equal(serving(), "two");
+  assert.deepEqual([logLines[0]?.msg, logLines[0]?.judges], ["reloaded", { judge: "two" }]);
+  await turn();
+  assert.deepEqual(closed, []);
+});
+
+test("the old judges serve until the new ones have started", async () => {
+  const { reload, serving } = createBench({ name: "one", encoders: ["a"] });
+  let open!: () => void;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const reloaded = reload({ name: "two", encoders: ["b"], gate });
+  await turn();
+  assert.equal(serving(), "one");
+  open();
+  await reloaded;
+  assert.equal(serving(), "two");
+});
+
+test("reloads run one after another, in the order of their calls, whatever one of them ends in", async () => {
+  const { reload, serving, events } = createBench({ name: "one", encoders: ["a"] });
+  const two = reload({ name: "two", encoders: ["a"], gate: turn() });
+  await turn();
+  const three = reload({ name: "three", encoders: ["a"], failsAt: "start" });
+  await Promise.all([two, rejection("checkpoint", three)]);
+  await reload({ name: "four", encoders: ["a"] });
+  assert.deepEqual(events, ["start two", "started two", "start three", "start four", "started four"]);
+  assert.equal(serving(), "four");
+});
+
+for (const failsAt of ["read", "compose", "start"] as const) {
+  test(`a load that fails (${failsAt}) rejects, and ends only what was started for it`, async () => {
+    const { reload, reloader, serving, closed, logLines } = createBench({
+      name: "one",
+      encoders: ["a", "b"],
+    });
+    await rejection("checkpoint", reload({ name: "two", encoders: ["b", "c"], failsAt }));
+    assert.equal(serving(), "one");
+    assert.deepEqual(closed, failsAt === "start" ? ["c"] : []);
+    assert.equal(logLines.length, 1);
+    assert.match(logLines[0]!.msg, /^reload failed/);
+    assert.equal(logLines[0]!.reason, "damaged; restore it");
+    await reloader.close();
+    assert.deepEqual(closed.toSorted(), failsAt === "start" ? ["a", "b", "c"] : ["a", "b"]);
+  });
+}
+
+describe("encoders", () => {
+  test("that a swap leaves behind end after the last request on them, those taken over do not", async () => {
+    const { reload, reloader, closed } = createBench({ name: "one", encoders: ["a", "b"] });
+    const lease = reloader.live.acquire();
+    await reload({ name: "two", encoders: ["b", "c"] });
+    await turn();
+    assert.deepEqual(closed, []);
+    lease.release();
+    await reloader.live.settled();
+    assert.deepEqual(closed, ["a"]);
+    await reloader.close();
+    assert.deepEqual(closed, ["a", "b", "c"]);
+  });
+  test("that two old generations share end after the last request of both", async () => {
+    const { reload, reloader, closed } = createBench({ name: "one", encoders: ["a"] });
+    const first = reloader.live.acquire();
+    await reload({ name: "two", encoders: ["a"] });
+    const second = reloader.live.acquire();
+    await reload({ name: "three", encoders: ["b"] });
+    first.release();
+    await turn();
+    assert.deepEqual(closed, [], "a request of the second generation still reads encoder a");
+    second.release();
+    await reloader.live.settled();
+    assert.deepEqual(closed, ["a"]);
+  });
+});
+
+test("a reload that is running when the server ends does not come into service, and all encoders end", async () => {
+  const { reload, reloader, serving, closed } = createBench({ name: "one", encoders: ["a"] });
+  let open!: () => void;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const reloaded = reload({ name: "two", encoders: ["b"], gate });
+  await turn();
+  const closing = reloader.close();
+  open();
+  await rejection("config", reloaded);
+  await closing;
+  assert.equal(serving(), "one");
+  assert.deepEqual(closed.toSorted(), ["a", "b"]);
+});
+
+describe("the log tells no path", () => {
+  const folder = "/home/someone/secret";
+  const paths = [
+    "x.toml",
+    "a/b/checkpoint",
+    "my files/x.toml",
+    "año/x",
+    "a,b/x",
+    'quo"ted/x',
+    "semi;colon/x",
+  ];
+  for (const path of [...paths.map((path) => `${folder}/${path}`), "../secret/x.toml", "./secret/x.toml"]) {
+    for (const code of ["config", "checkpoint"] satisfies ErrorCode[]) {
+      test(`${code}: ${path}`, async () => {
+        const { reload, logLines } = createBench({ name: "one", encoders: ["a"] });
+        const message = `${path} line 3, column 4: not TOML; mend it`;
+        const error = new JudgeError(
+          code,
+          code === "config" ? message : `checkpoint ${path}: damaged; restore`,
+        );
+        await rejection(code, reload({ name: "two", encoders: ["a"], failsAt: "read" }, error));
+        const { reason } = logLines[0]!;
+        assert.match(reason!, /not TOML; mend it$|damaged; restore$/);
+        assert.doesNotMatch(reason!, /home|someone|secret|files\/|\//);
+      });
+    }
+  }
+});
