@@ -5,7 +5,8 @@ import { clock, type Observers } from "./compose.js";
 import type { Config } from "./config.js";
 import { JudgeError } from "./errors.js";
 import { createAccess } from "./http/access.js";
-import { createApp } from "./http/app.js";
+import { createApp, recordRefusal } from "./http/app.js";
+import type { Service } from "./http/service.js";
 import type { Reloader } from "./reload.js";
 import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
 
@@ -22,7 +23,7 @@ export interface AppParts {
 export function composeApp({ reloader, config, sentences, observers, version, draining }: AppParts) {
   const { server, runtime } = config;
   const admin = server.adminKeys.length > 0 ? createAccess(server.adminKeys) : null;
-  return createApp({
+  const service: Service = {
     judges: reloader.live,
     sentences,
     onFailure: runtime.onFailure,
@@ -30,7 +31,7 @@ export function composeApp({ reloader, config, sentences, observers, version, dr
     admin: admin && { access: admin, reload: reloader.reload },
     metricsNeedKey: server.metricsNeedKey,
     corsOrigins: server.corsOrigins,
-    maxBodyBytes: server.maxBodyBytes,
+    limits: { maxBodyBytes: server.maxBodyBytes, requestTimeoutMs: server.requestTimeoutMs },
     ...observers,
     clock,
     now: () => Date.now(),
@@ -38,7 +39,11 @@ export function composeApp({ reloader, config, sentences, observers, version, dr
     newId: randomUUID,
     draining,
     version,
-  });
+  };
+  return {
+    app: createApp(service),
+    onRefusal: (error: JudgeError, status: number) => recordRefusal(service, error, status),
+  };
 }
 
 /**

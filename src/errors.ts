@@ -58,3 +58,8 @@ export function asJudgeError(error: unknown): JudgeError {
     ? error
     : new JudgeError("internal", "internal error of the judge; see its log", { cause: error });
 }
+
+/** A message with absolute paths cut to their last part: logs and answers tell no paths. */
+export function withoutPaths(message: string): string {
+  return message.replace(/(?:\/[^\s/:;,"]+)+\/([^\s/:;,"]+)/g, "$1");
+}

@@ -2,7 +2,7 @@
 // switches. A failed load changes nothing.
 import type { BuiltEncoder, Judges } from "./compose.js";
 import type { Config } from "./config.js";
-import { asJudgeError, JudgeError } from "./errors.js";
+import { asJudgeError, JudgeError, withoutPaths } from "./errors.js";
 import { createLiveRegistry, type Generation, type LiveRegistry } from "./judge/live-registry.js";
 import type { Log } from "./observe/log.js";
 
@@ -78,9 +78,4 @@ export function createReloader({ first, readConfig, compose, log }: ReloaderPart
 
 function without(encoders: readonly BuiltEncoder[], others: readonly BuiltEncoder[]): BuiltEncoder[] {
   return encoders.filter((encoder) => !others.includes(encoder));
-}
-
-/** The message with absolute paths cut to their last part: a log tells no paths. */
-function withoutPaths(message: string): string {
-  return message.replace(/(?:\/[^\s/:;,"]+)+\/([^\s/:;,"]+)/g, "$1");
 }

@@ -1,5 +1,6 @@
 // `serve`: listens, loads, says what to paste, and ends cleanly on SIGTERM or Ctrl-C.
-import { openSync } from "node:fs";
+import { openSync, writeSync } from "node:fs";
+import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { composeJudges, type Judges } from "../compose.js";
 import { composeApp, readCruxSentences } from "../compose-app.js";
@@ -42,20 +43,29 @@ export async function serve(
   const reloader = createReloader({ first: judges, readConfig, compose, log });
   let draining = false;
   const { version } = terminal;
-  const app = composeApp({ reloader, config, sentences, observers, version, draining: () => draining });
-  const listening = await listen(app, server);
+  const { app, onRefusal } = composeApp({
+    reloader,
+    config,
+    sentences,
+    observers,
+    version,
+    draining: () => draining,
+  });
+  const ended = terminal.nextSignal();
+  let isReady = false;
+  // the outcome of a reload is in the log; before the first load has passed there is nothing to replace
+  const reload = () => void (isReady && reloader.reload().catch(() => {}));
+  terminal.onHangup(reload);
+  const listening = await listen(app, { ...server, onRefusal });
   log.listening({ host: listening.host, port: listening.port });
   if (server.keys.length === 0 && !isLoopback(server.host)) log.open({ host: server.host });
-  const ended = terminal.nextSignal();
   const watching = new AbortController();
   let graceMs = 0;
   try {
     const signal = await Promise.race([judges.start(), ended]);
     if (signal === undefined) {
       terminal.print(readyText(config, judges.registry.judges, baseUrl(listening.host, listening.port)));
-      // the outcome is in the log
-      const reload = () => void reloader.reload().catch(() => {});
-      terminal.onHangup(reload);
+      isReady = true;
       if (options.watch)
         void watch({ paths: () => filesOf(readConfig, options), onChange: reload, signal: watching.signal });
       log.closing({ signal: await ended });
@@ -92,7 +102,10 @@ function filesOf(readConfig: () => Config, { configFile }: ServeOptions): string
 function logTarget({ log }: Config, terminal: Terminal): LogTarget {
   if (log.file === null) return standardErrorTarget(terminal.errorIsTerminal);
   try {
-    return fileTarget(openSync(log.file, "a", 0o600));
+    const descriptor = openSync(log.file, "a", 0o600);
+    // a full disk shows at the first line only
+    writeSync(descriptor, '{"level":30,"msg":"starting"}\n');
+    return fileTarget(descriptor);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new JudgeError(
@@ -106,7 +119,7 @@ function logTarget({ log }: Config, terminal: Terminal): LogTarget {
 }
 
 function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
 function readyText(

@@ -1,5 +1,4 @@
 // What the commands see of the process: streams, signals, the package's folder.
-import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -13,7 +12,7 @@ export interface Terminal {
   print(text: string): void;
   /** all of standard input */
   readInput(): Promise<string>;
-  /** the name of the next SIGTERM or SIGINT */
+  /** the name of the next SIGTERM or SIGINT; called once, since later ones are then ignored */
   nextSignal(): Promise<string>;
   /** calls back on every SIGHUP */
   onHangup(callback: () => void): void;
@@ -30,10 +29,11 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
       process.stdout.write(`${line}\n`);
     },
     readInput: () => text(process.stdin),
-    async nextSignal() {
-      const [signal] = await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-      return signal as string;
-    },
+    nextSignal: () =>
+      new Promise((resolve) => {
+        // the listeners stay: a second signal must not cut the end short
+        for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve(signal));
+      }),
     onHangup: (callback) => {
       process.on("SIGHUP", callback);
     },

@@ -1,7 +1,7 @@
 // The HTTP surface: routes, keys, request ids, and every error in OpenAI's envelope.
 import { type Handler, Hono } from "hono";
 import { cors } from "hono/cors";
-import { asJudgeError, JudgeError } from "../errors.js";
+import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
 import { answerChat } from "./chat-route.js";
 import { errorEnvelope, wireForm } from "./errors.js";
 import { answerModel, answerModels } from "./models-route.js";
@@ -11,6 +11,15 @@ import type { AppEnv, RequestContext, Service } from "./service.js";
 
 /** A client's own request id is taken over when it looks like one. */
 const saneId = /^[\w.:-]{1,128}$/;
+
+/** What a page of another origin may read. */
+const exposeHeaders = [
+  "x-request-id",
+  "x-prefill-judge-model",
+  "x-prefill-judge-checkpoint",
+  "x-prefill-judge-p-solve",
+  "x-prefill-judge-abstained",
+];
 
 interface Route {
   /** its name in the metrics */
@@ -106,12 +115,12 @@ export function createApp(service: Service): Hono<AppEnv> {
     context.header("x-request-id", id);
     if (service.draining()) context.header("connection", "close");
     await next();
-    await uploadEnded(context);
+    await uploadEnded(service, context);
     const { status } = context.res;
     const outcome = status >= 400 ? "refused" : context.get("outcome");
     service.metrics.request(context.get("route"), outcome, status, service.clock() - arrivedMs);
   });
-  if (service.corsOrigins.length > 0) app.use(cors({ origin: [...service.corsOrigins] }));
+  if (service.corsOrigins.length > 0) app.use(cors({ origin: [...service.corsOrigins], exposeHeaders }));
 
   for (const { name, method, paths, guarded, handler } of routesOf(service)) {
     for (const path of paths) {
@@ -153,21 +162,36 @@ async function answerReload({ admin }: Service, context: RequestContext): Promis
   try {
     return context.json({ reloaded: true, judges: await admin.reload() });
   } catch (error) {
-    const { message } = asJudgeError(error);
+    const message = withoutPaths(asJudgeError(error).message);
     throw new JudgeError("reload_failed", `the judges in service stay: ${message}`, { cause: error });
   }
 }
 
 /** A client that is still sending would see its connection reset instead of an early answer. */
-async function uploadEnded({ env: { incoming } }: RequestContext): Promise<void> {
+async function uploadEnded({ limits }: Service, context: RequestContext): Promise<void> {
+  const { incoming } = context.env;
   if (incoming.complete || incoming.destroyed) return;
+  if (context.res.status === 408) {
+    context.header("connection", "close");
+    return;
+  }
   await new Promise<void>((resolve) => {
-    incoming
-      .once("end", resolve)
-      .once("close", resolve)
-      .once("error", () => resolve());
+    const timer = setTimeout(resolve, limits.requestTimeoutMs);
+    const ended = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    incoming.once("end", ended).once("close", ended).once("error", ended);
     incoming.resume();
   });
+}
+
+/** Logs and counts a refusal that no route made; the id for its answer. */
+export function recordRefusal(service: Service, error: JudgeError, status: number): string {
+  const requestId = service.newId();
+  service.log.refused({ requestId, code: error.code, status, fault: null });
+  service.metrics.request("other", "refused", status, 0);
+  return requestId;
 }
 
 function refuse(service: Service, context: RequestContext, error: JudgeError): Response {

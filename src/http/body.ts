@@ -1,25 +1,41 @@
-// Reads a request body as JSON: bounded, as UTF-8, whatever the content type says.
+// Reads a request body as JSON: bounded in bytes, values and time, as UTF-8.
 import type { IncomingMessage } from "node:http";
 import { type ParseErrorCode, visit } from "jsonc-parser";
 import type * as z from "zod";
 import { JudgeError } from "../errors.js";
+import { hasMoreValuesThan } from "./json-size.js";
 
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  /** counted from the call: the whole body must be in by then */
+  readonly requestTimeoutMs: number;
+}
+
+/** A request of a router has some hundred; one of millions would block the event loop for seconds. */
+const maxValues = 1_000_000;
 /** Malformed bodies up to this size are searched for the place of the fault. */
 const maxSearchedLength = 2 ** 20;
 
 /**
  * The parsed body, checked against `schema`.
  *
- * @throws JudgeError `body_too_large` after the upload has been drained, `invalid_json`, `invalid_request`,
- *   `unsupported_media_type`, `client_gone`
+ * @throws JudgeError `body_too_large` after the upload has been drained, `request_timeout`, `invalid_json`,
+ *   `invalid_request`, `unsupported_media_type`, `client_gone`
  */
 export async function readBody<T>(
   incoming: IncomingMessage,
   schema: z.ZodType<T>,
-  maxBodyBytes: number,
+  limits: BodyLimits,
 ): Promise<T> {
   checkCoding(incoming);
-  const text = decode(await readBytes(incoming, maxBodyBytes));
+  const bytes = await readBytes(incoming, limits);
+  if (hasMoreValuesThan(bytes, maxValues)) {
+    throw new JudgeError(
+      "invalid_request",
+      `the body has more than ${maxValues} values, wanted at most that many`,
+    );
+  }
+  const text = decode(bytes);
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -44,23 +60,31 @@ function checkCoding({ headers }: IncomingMessage): void {
 }
 
 /** Past the limit the rest is read and thrown away: a client that is still sending would miss the answer. */
-function readBytes(incoming: IncomingMessage, maxBodyBytes: number): Promise<Buffer> {
+function readBytes(
+  incoming: IncomingMessage,
+  { maxBodyBytes, requestTimeoutMs }: BodyLimits,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const timer = setTimeout(() => {
+      reject(new JudgeError("request_timeout", "the request was not complete in time; send it faster"));
+    }, requestTimeoutMs);
+    const left = (cause?: Error) => {
+      clearTimeout(timer);
+      reject(new JudgeError("client_gone", "the client left while it sent the body", { cause }));
+    };
+    if (incoming.destroyed) return left();
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBodyBytes) chunks.push(chunk);
       else chunks.length = 0;
     });
     incoming.once("end", () => {
+      clearTimeout(timer);
       if (size <= maxBodyBytes) return resolve(Buffer.concat(chunks, size));
       reject(new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`));
     });
-    const left = (cause?: Error) => {
-      reject(new JudgeError("client_gone", "the client left while it sent the body", { cause }));
-    };
-    if (incoming.destroyed) return left();
     incoming.once("error", left);
     incoming.once("close", () => left());
   });
@@ -101,9 +125,11 @@ export function invalidRequest(error: z.ZodError): JudgeError {
   const param = issue.path
     .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index > 0 ? "." : ""}${String(step)}`))
     .join("");
+  // zod's own message repeats the key
+  const finding = issue.code === "unrecognized_keys" ? "holds a key that is not known here" : issue.message;
   return new JudgeError(
     "invalid_request",
-    `${param || "the body"}: ${issue.message}`,
+    `${param || "the body"}: ${finding}`,
     param === "" ? {} : { param },
   );
 }

@@ -16,7 +16,7 @@ import {
 } from "./service.js";
 
 export async function answerChat(service: Service, context: RequestContext): Promise<Response> {
-  const request = await readBody(context.env.incoming, ChatRequest, service.maxBodyBytes);
+  const request = await readBody(context.env.incoming, ChatRequest, service.limits);
   return withRegistry(service, (registry) => judgeChat(service, context, registry, request));
 }
 

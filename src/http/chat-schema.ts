@@ -10,11 +10,6 @@ const Part = z
     error: "wanted a string in a part of type text",
   });
 const maxItems = 10_000;
-const Parts = z
-  .array(z.unknown())
-  .max(maxItems, { error: `wanted at most ${maxItems} parts` })
-  .pipe(z.array(Part));
-
 /** Only a user message's content is read, so only its form matters. */
 const ChatMessage = z
   .looseObject({ role: z.string(), content: z.unknown().optional() })
@@ -29,8 +24,17 @@ const ChatMessage = z
       });
       return;
     }
-    const issue = Parts.safeParse(content).error?.issues[0];
-    if (issue) context.addIssue({ code: "custom", path: ["content", ...issue.path], message: issue.message });
+    if (content.length > maxItems) {
+      context.addIssue({ code: "custom", path: ["content"], message: `wanted at most ${maxItems} parts` });
+      return;
+    }
+    // one by one: a list of wrong parts is done with at the first
+    for (const [index, part] of content.entries()) {
+      const issue = Part.safeParse(part).error?.issues[0];
+      if (issue === undefined) continue;
+      context.addIssue({ code: "custom", path: ["content", index, ...issue.path], message: issue.message });
+      return;
+    }
   });
 
 export const ChatRequest = z.looseObject({
@@ -57,7 +61,7 @@ export function toMessages(request: ChatRequest): Message[] {
 
 function toContent(content: unknown): Content {
   if (typeof content === "string") return { texts: [content], otherParts: 0 };
-  const parts = (content ?? []) as z.infer<typeof Parts>;
+  const parts = (content ?? []) as z.infer<typeof Part>[];
   const texts = parts.filter((part) => part.type === "text").map((part) => part.text as string);
   return { texts, otherParts: parts.length - texts.length };
 }

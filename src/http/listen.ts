@@ -1,9 +1,9 @@
-// Opens the port and closes it again. Timeouts are set for clients that keep idle sockets for 90 s; what is not HTTP, or
-// too slow, gets its answer here, since no route ever sees it.
+// Opens the port and closes it again. Timeouts are set for clients that keep idle sockets for 90 s; what no route ever sees,
+// since it is not HTTP or not a request we take, gets its answer here, in the same envelope.
 import { once } from "node:events";
-import type { Server } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { JudgeError } from "../errors.js";
 import { errorEnvelope, wireForm } from "./errors.js";
@@ -13,6 +13,10 @@ import type { AppEnv } from "./service.js";
 const keepAliveTimeoutMs = 95_000;
 /** How often Node looks for requests that are over their time. */
 const checkIntervalMs = 500;
+/** Node's own limit only catches what has no route yet: bodies are timed where they are read. */
+const fallbackMs = 2000;
+/** A client that does not take its refusal keeps its connection no longer than this. */
+const lingerMs = 1000;
 
 export interface ListenOptions {
   readonly host: string;
@@ -20,6 +24,8 @@ export interface ListenOptions {
   readonly maxConnections: number;
   /** headers and body must be in by then */
   readonly requestTimeoutMs: number;
+  /** told of every refusal that no route made; the request id it gives goes into the answer */
+  readonly onRefusal: (error: JudgeError, status: number) => string;
 }
 
 export interface Listening {
@@ -31,19 +37,55 @@ export interface Listening {
 
 /** @throws JudgeError `listen` when the address cannot be had */
 export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
-  const { host, port, requestTimeoutMs } = options;
-  const server = createAdaptorServer({
-    fetch: app.fetch,
+  const { host, port, requestTimeoutMs, onRefusal } = options;
+  const refuse = (outgoing: ServerResponse, error: JudgeError, status: number) => {
+    const id = onRefusal(error, status);
+    outgoing.writeHead(status, {
+      "content-type": "application/json",
+      "x-request-id": id,
+      connection: "close",
+    });
+    outgoing.end(errorEnvelope(error));
+  };
+  const answer = getRequestListener(app.fetch, {
+    // stands in for the Host that HTTP/1.0 need not send
+    hostname: "localhost",
     overrideGlobalObjects: false,
-    serverOptions: {
+    errorHandler: () => {
+      const error = new JudgeError("invalid_request", "the path or the Host header is not valid");
+      const id = onRefusal(error, 400);
+      const headers = { "content-type": "application/json", "x-request-id": id };
+      return new Response(errorEnvelope(error), { status: 400, headers });
+    },
+  });
+  const server = createServer(
+    {
+      requireHostHeader: false,
       keepAliveTimeout: keepAliveTimeoutMs,
-      requestTimeout: requestTimeoutMs,
+      requestTimeout: requestTimeoutMs + fallbackMs,
       headersTimeout: Math.min(requestTimeoutMs, 15_000),
       connectionsCheckingInterval: checkIntervalMs,
     },
-  }) as Server;
+    (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined)
+        void answer(incoming, outgoing);
+      else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
+    },
+  );
   server.maxConnections = options.maxConnections;
-  server.on("clientError", answerClientError);
+  server.on("checkExpectation", (_: IncomingMessage, outgoing: ServerResponse) => {
+    refuse(
+      outgoing,
+      new JudgeError("invalid_request", "this expectation is not known; leave the header out"),
+      417,
+    );
+  });
+  server.on("connect", (_: IncomingMessage, socket: Duplex) => {
+    refuseSocket(socket, new JudgeError("method_not_allowed", "this is no proxy"), 405, onRefusal);
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    answerClientError(error, socket, onRefusal),
+  );
   server.listen(port, host);
   try {
     await once(server, "listening");
@@ -69,33 +111,46 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
   };
 }
 
-const statusTexts: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
-/** The envelope for what Node's parser gave up on; the connection ends with it. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** The answer to what Node's parser gave up on. */
+function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  onRefusal: ListenOptions["onRefusal"],
+): void {
   // a connection that was reset, or whose answer has begun, takes no other
   if (!socket.writable || error.code === "ECONNRESET" || answerHasBegun(socket)) {
     socket.destroy();
     return;
   }
-  const late = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    const late = new JudgeError("request_timeout", "the request was not complete in time; send it faster");
+    refuseSocket(socket, late, wireForm(late).status, onRefusal);
+    return;
+  }
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const refusal = late
-    ? new JudgeError("request_timeout", "the request was not complete in time; send it faster")
-    : new JudgeError(
-        "invalid_request",
-        tooLarge ? "the headers are too large" : "this is not an HTTP request",
-      );
-  const status = tooLarge ? 431 : wireForm(refusal).status;
-  const body = errorEnvelope(refusal);
+  const finding = tooLarge ? "the headers are too large" : "this is not an HTTP request";
+  refuseSocket(socket, new JudgeError("invalid_request", finding), tooLarge ? 431 : 400, onRefusal);
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large",
+};
+
+function refuseSocket(
+  socket: Duplex,
+  error: JudgeError,
+  status: number,
+  onRefusal: ListenOptions["onRefusal"],
+): void {
+  const body = errorEnvelope(error);
   socket.end(
-    `HTTP/1.1 ${status} ${statusTexts[status]}\r\ncontent-type: application/json\r\n` +
+    `HTTP/1.1 ${status} ${statusTexts[status]}\r\ncontent-type: application/json\r\nx-request-id: ${onRefusal(error, status)}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 function answerHasBegun(socket: Duplex): boolean {

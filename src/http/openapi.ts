@@ -131,6 +131,13 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
           },
         },
       },
+      "/openapi.json": {
+        get: {
+          operationId: "openapi",
+          summary: "This document",
+          responses: { 200: { description: "OpenAPI 3.1", ...json({ type: "object" }) } },
+        },
+      },
       "/metrics": { get: { ...metrics, ...(metricsNeedKey && security) } },
     },
     components: {

@@ -27,7 +27,7 @@ export const ScoreRequest = z.strictObject({
 });
 
 export async function answerScore(service: Service, context: RequestContext): Promise<Response> {
-  const request = await readBody(context.env.incoming, ScoreRequest, service.maxBodyBytes);
+  const request = await readBody(context.env.incoming, ScoreRequest, service.limits);
   return withRegistry(service, (registry) => scorePrompts(service, context, registry, request));
 }
 

@@ -9,6 +9,7 @@ import type { Log } from "../observe/log.js";
 import type { Metrics, Outcome } from "../observe/metrics.js";
 import type { CruxSentences } from "../verdict/crux.js";
 import type { Access } from "./access.js";
+import type { BodyLimits } from "./body.js";
 
 export interface Service {
   readonly judges: LiveRegistry;
@@ -20,7 +21,7 @@ export interface Service {
   readonly admin: { readonly access: Access; reload(): Promise<Readonly<Record<string, string>>> } | null;
   readonly metricsNeedKey: boolean;
   readonly corsOrigins: readonly string[];
-  readonly maxBodyBytes: number;
+  readonly limits: BodyLimits;
   readonly log: Log;
   readonly metrics: Metrics;
   /** milliseconds, monotonic */
@@ -83,7 +84,9 @@ export function record(
 ): void {
   const { pSolve, abstained, tokens, truncated, milliseconds } = judgement;
   const requestId = context.get("facts").id;
-  context.set("outcome", abstained === null ? "judged" : "abstained");
+  // of several judgements one is enough
+  if (context.get("outcome") !== "judged")
+    context.set("outcome", abstained === null ? "judged" : "abstained");
   setImmediate(() => {
     const sample = {
       judge: judge.id,

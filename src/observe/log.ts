@@ -59,12 +59,20 @@ export interface LogTarget {
 
 /** JSON lines to standard error, pretty when that is a terminal. */
 export function standardErrorTarget(isTerminal: boolean): LogTarget {
-  return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : pino.destination(2);
+  return isTerminal
+    ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" })
+    : tolerant(pino.destination(2));
 }
 
 /** JSON lines to the end of an open file. */
 export function fileTarget(descriptor: number): LogTarget {
-  return pino.destination({ dest: descriptor, sync: true });
+  return tolerant(pino.destination({ dest: descriptor, sync: true }));
+}
+
+/** A log that cannot be written any more, since the disk is full, costs its lines and nothing else. */
+function tolerant(destination: ReturnType<typeof pino.destination>): LogTarget {
+  destination.on("error", () => {});
+  return destination;
 }
 
 export function createLog(target: LogTarget, level: LogLevel): Log {

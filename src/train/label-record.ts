@@ -35,7 +35,7 @@ export interface LabelRecord extends Place {
   readonly entries: readonly LabelEntry[];
 }
 
-/** Longer prompts and lines are refused: no encoder reads them, and a quote left open makes a file one field. */
+/** Longer prompts are refused: no encoder reads them, and a quote left open makes a whole file one field. */
 export const maxPromptCharacters = 10_000_000;
 
 /**
@@ -51,18 +51,16 @@ export function quoted(name: string): string {
   return JSON.stringify(name.length > 40 ? `${name.slice(0, 39)}…` : name);
 }
 
-/** @throws JudgeError `usage` for a prompt without a visible character, or one too long */
-export function readPromptAt(
-  place: Place,
-  field: string,
-  read: () => { text: string | null; characters: number },
-): string {
-  const { text, characters } = read();
-  if (characters > maxPromptCharacters) {
-    const wanted = `wanted at most ${maxPromptCharacters}`;
-    throw refusedAt(place, field, `found ${characters} characters, ${wanted}; is a quote left open above?`);
-  }
+/**
+ * The judged text, if it is one.
+ *
+ * @param text as TextReader gives it
+ * @throws JudgeError `usage` for null and for a text that is too long
+ */
+export function checkedText(place: Place, field: string, text: string | null): string {
   if (text === null)
-    throw refusedAt(place, field, "found no visible text, wanted a prompt; remove the row or fill it");
-  return text;
+    throw refusedAt(place, field, "found no visible text, wanted a prompt; fill it or remove the row");
+  if (text.length <= maxPromptCharacters) return text;
+  const finding = `found ${text.length} characters, wanted at most ${maxPromptCharacters}`;
+  throw refusedAt(place, field, `${finding}; shorten it, or see whether a quote before it is left open`);
 }

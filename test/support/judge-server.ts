@@ -74,8 +74,15 @@ export async function startConfigured(
   const reloader = createReloader({ first: judges, readConfig, compose, log });
   const sentences = await readCruxSentences(packageRoot);
   const version = "0.0.0-test";
-  const app = composeApp({ reloader, config, sentences, observers, version, draining: () => false });
-  const listening = await listen(app, config.server);
+  const { app, onRefusal } = composeApp({
+    reloader,
+    config,
+    sentences,
+    observers,
+    version,
+    draining: () => false,
+  });
+  const listening = await listen(app, { ...config.server, onRefusal });
   if (start) await judges.start();
   const url = `http://127.0.0.1:${listening.port}`;
   return {

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { BuiltEncoder, Judges } from "../../src/compose.js";
 import type { Config } from "../../src/config.js";
-import { type ErrorCode, JudgeError } from "../../src/errors.js";
+import { JudgeError } from "../../src/errors.js";
 import { createLog } from "../../src/observe/log.js";
 import { createReloader } from "../../src/reload.js";
 import { rejection } from "./refusal.js";
@@ -172,31 +172,14 @@ test("a reload that is running when the server ends does not come into service, 
   assert.deepEqual(closed.toSorted(), ["a", "b"]);
 });
 
-describe("the log tells no path", () => {
-  const folder = "/home/someone/secret";
-  const paths = [
-    "x.toml",
-    "a/b/checkpoint",
-    "my files/x.toml",
-    "año/x",
-    "a,b/x",
-    'quo"ted/x',
-    "semi;colon/x",
-  ];
-  for (const path of [...paths.map((path) => `${folder}/${path}`), "../secret/x.toml", "./secret/x.toml"]) {
-    for (const code of ["config", "checkpoint"] satisfies ErrorCode[]) {
-      test(`${code}: ${path}`, async () => {
-        const { reload, logLines } = createBench({ name: "one", encoders: ["a"] });
-        const message = `${path} line 3, column 4: not TOML; mend it`;
-        const error = new JudgeError(
-          code,
-          code === "config" ? message : `checkpoint ${path}: damaged; restore`,
-        );
-        await rejection(code, reload({ name: "two", encoders: ["a"], failsAt: "read" }, error));
-        const { reason } = logLines[0]!;
-        assert.match(reason!, /not TOML; mend it$|damaged; restore$/);
-        assert.doesNotMatch(reason!, /home|someone|secret|files\/|\//);
-      });
-    }
+describe("the log tells a reason without a path", () => {
+  for (const path of ["someone/x.toml", "someone/a/b/checkpoint", "some one/my files/x.toml"]) {
+    test(path, async () => {
+      const { reload, logLines } = createBench({ name: "one", encoders: ["a"] });
+      const error = new JudgeError("checkpoint", `checkpoint /home/${path}: damaged; restore it`);
+      await rejection("checkpoint", reload({ name: "two", encoders: ["a"], failsAt: "read" }, error));
+      assert.match(logLines[0]!.reason!, /^checkpoint [^/]*: damaged; restore it$/);
+      assert.doesNotMatch(logLines[0]!.reason!, /home|some|one|my files/);
+    });
   }
 });

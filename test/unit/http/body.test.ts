@@ -16,7 +16,8 @@ function incoming(...pieces: (string | Buffer)[]): IncomingMessage {
   return message;
 }
 const limit = 1_000_000;
-const read = (message: IncomingMessage) => readBody(message, z.unknown(), limit);
+const read = (message: IncomingMessage) =>
+  readBody(message, z.unknown(), { maxBodyBytes: limit, requestTimeoutMs: 10_000 });
 
 test("a body may arrive in pieces that split a character", async () => {
   const bytes = Buffer.from('{"a":"🙂"}');
@@ -135,7 +136,10 @@ test("a place in the body is written as JavaScript would reach it", async () => 
   const schema = z.object({ rows: z.array(z.object({ name: z.string() })) });
   const { message, param } = await rejection(
     "invalid_request",
-    readBody(incoming('{"rows":[{"name":"a"},{"name":1}]}'), schema, limit),
+    readBody(incoming('{"rows":[{"name":"a"},{"name":1}]}'), schema, {
+      maxBodyBytes: limit,
+      requestTimeoutMs: 10_000,
+    }),
   );
   assert.equal(param, "rows[1].name");
   assert.match(message, /^rows\[1\]\.name: /);

@@ -1,0 +1,65 @@
+// Label files → rows: which model solved which prompt. The forms are read in labels-csv.ts and labels-jsonl.ts, records of
+// one prompt become one row in labels-merge.ts.
+import { JudgeError } from "../errors.js";
+import type { TextReader } from "./label-record.js";
+import { readCsvLabels } from "./labels-csv.js";
+import { readJsonlLabels } from "./labels-jsonl.js";
+import { type MergeReport, mergeRecords } from "./labels-merge.js";
+import { countLabels, type LabelProblem, labelProblems, type OutputCount } from "./labels-report.js";
+
+/** One prompt with what is known of every output. */
+export interface LabelRow {
+  /** as in the file, else `row-N` after the first record */
+  readonly id: string;
+  /** the judged text */
+  readonly text: string;
+  readonly split: string | null;
+  readonly group: string | null;
+  /** how the labels came about, e.g. measured or distilled */
+  readonly source: string | null;
+  /** above 0; 1 where the file gives none */
+  readonly weight: number;
+  /** in the order of `outputNames`; null: not known, to be masked */
+  readonly labels: readonly (boolean | null)[];
+  /** how often the file has this prompt (for one output) */
+  readonly copies: number;
+}
+
+export interface Labels {
+  readonly outputNames: readonly string[];
+  readonly rows: readonly LabelRow[];
+  /** by output; null where the file has none */
+  readonly medianOutputTokens: readonly (number | null)[];
+  readonly report: LabelReport;
+}
+
+/** What a user should know of the file; nothing here stops a training. */
+export interface LabelReport extends MergeReport {
+  /** fields of JSON lines that nothing reads */
+  readonly ignoredFields: readonly string[];
+  /** over all rows; see labels-report.ts for those of a split */
+  readonly outputs: readonly OutputCount[];
+  readonly problems: readonly LabelProblem[];
+}
+
+export type LabelFormat = "csv" | "jsonl";
+
+/**
+ * @param content the whole file
+ * @throws JudgeError `usage` naming row, line and column of the first fault
+ */
+export function parseLabels(content: string, format: LabelFormat, reader: TextReader): Labels {
+  const ignored = new Set<string>();
+  const records =
+    format === "csv" ? readCsvLabels(content, reader) : readJsonlLabels(content, reader, ignored);
+  const { outputNames, rows, medianOutputTokens, report } = mergeRecords(records);
+  if (rows.length === 0)
+    throw new JudgeError("usage", "the file has no rows; wanted one for every labelled prompt");
+  const outputs = countLabels(rows, outputNames);
+  return {
+    outputNames,
+    rows,
+    medianOutputTokens,
+    report: { ...report, ignoredFields: [...ignored], outputs, problems: labelProblems(outputs) },
+  };
+}

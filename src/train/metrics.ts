@@ -1,0 +1,144 @@
+// How good probabilities are against what happened. Every figure takes weights, so that a bootstrap resample is a
+// weighting; null stands for a figure that the rows cannot give (no rows, one class).
+
+/** Labelled rows with one output's probabilities. */
+export interface Sample {
+  readonly size: number;
+  /** in [0, 1] */
+  readonly p: Float64Array;
+  /** 1 solved, 0 not */
+  readonly solved: Uint8Array;
+  readonly weight: Float64Array;
+  /** row numbers by ascending p */
+  readonly order: Uint32Array;
+}
+
+/** @param weight all 1 where absent */
+export function createSample(p: Float64Array, solved: Uint8Array, weight?: Float64Array): Sample {
+  const order = Uint32Array.from(p.keys()).sort((a, b) => p[a]! - p[b]! || a - b);
+  return { size: p.length, p, solved, weight: weight ?? new Float64Array(p.length).fill(1), order };
+}
+
+/** Σ weight · value / Σ weight. */
+export function weightedMean(weight: Float64Array, value: (row: number) => number): number | null {
+  let sum = 0;
+  let total = 0;
+  for (let row = 0; row < weight.length; row++) {
+    if (weight[row] === 0) continue;
+    total += weight[row]!;
+    sum += weight[row]! * value(row);
+  }
+  return total > 0 ? sum / total : null;
+}
+
+/** The chance that a solved row stands above one that is not; equal p count half (average ranks). */
+export function auc({ p, solved, order }: Sample, weight: Float64Array): number | null {
+  return aucOf(order, { p, solved, weight });
+}
+
+/** @param order the rows that count, by ascending p */
+export function aucOf(
+  order: Uint32Array,
+  { p, solved, weight }: Pick<Sample, "p" | "solved" | "weight">,
+): number | null {
+  let failedBelow = 0;
+  let solvedBelow = 0;
+  let pairs = 0;
+  for (let start = 0; start < order.length; ) {
+    const value = p[order[start]!]!;
+    let failedHere = 0;
+    let solvedHere = 0;
+    let end = start;
+    for (; end < order.length && p[order[end]!] === value; end++) {
+      const row = order[end]!;
+      if (solved[row] === 1) solvedHere += weight[row]!;
+      else failedHere += weight[row]!;
+    }
+    pairs += solvedHere * (failedBelow + failedHere / 2);
+    failedBelow += failedHere;
+    solvedBelow += solvedHere;
+    start = end;
+  }
+  return failedBelow > 0 && solvedBelow > 0 ? pairs / (failedBelow * solvedBelow) : null;
+}
+
+/** Mean squared distance. */
+export function brier({ p, solved }: Sample, weight: Float64Array): number | null {
+  return weightedMean(weight, (row) => (p[row]! - solved[row]!) ** 2);
+}
+
+/** Mean −ln of the probability given to what happened; p is kept off 0 and 1 by 2⁻⁵², as in scikit-learn. */
+export function logLoss({ p, solved }: Sample, weight: Float64Array): number | null {
+  return weightedMean(weight, (row) => {
+    const given = solved[row] === 1 ? p[row]! : 1 - p[row]!;
+    return -Math.log(Math.min(Math.max(given, Number.EPSILON), 1 - Number.EPSILON));
+  });
+}
+
+/**
+ * Expected calibration error: rows in bins of equal width over [0, 1], the mean over the rows of |mean p − share
+ * solved| of their bin. Ten bins are what the figures of the embedded judges were made with.
+ */
+export function ece({ p, solved }: Sample, weight: Float64Array, bins = 10): number | null {
+  const gaps = new Float64Array(bins);
+  let total = 0;
+  for (let row = 0; row < p.length; row++) {
+    const bin = Math.min(Math.floor(p[row]! * bins), bins - 1);
+    gaps[bin]! += weight[row]! * (p[row]! - solved[row]!);
+    total += weight[row]!;
+  }
+  return total > 0 ? gaps.reduce((sum, gap) => sum + Math.abs(gap), 0) / total : null;
+}
+
+/** The router's rule: equality counts, within f64 epsilon. */
+export function goesToWeak(p: number, threshold: number): boolean {
+  return p >= threshold - Number.EPSILON;
+}
+
+/** Share of rows on whose side of the threshold the label lies. */
+export function accuracy({ p, solved }: Sample, weight: Float64Array, threshold: number): number | null {
+  return weightedMean(weight, (row) => (goesToWeak(p[row]!, threshold) === (solved[row] === 1) ? 1 : 0));
+}
+
+/** Share of rows with p from 0.4 to 0.6, where the judge hardly decides. */
+export function uncertainShare({ p }: Sample, weight: Float64Array): number | null {
+  return weightedMean(weight, (row) => (p[row]! >= 0.4 && p[row]! <= 0.6 ? 1 : 0));
+}
+
+/** Share of rows that both send to the same side of the threshold. */
+export function agreement(
+  first: Sample,
+  second: Sample,
+  { weight, threshold }: { weight: Float64Array; threshold: number },
+): number | null {
+  const same = (row: number) =>
+    goesToWeak(first.p[row]!, threshold) === goesToWeak(second.p[row]!, threshold);
+  return weightedMean(weight, (row) => (same(row) ? 1 : 0));
+}
+
+/** What a threshold does. */
+export interface ThresholdPoint {
+  readonly threshold: number;
+  /** rows that go to the weak model, of all */
+  readonly weakShare: number;
+  /** rows that go to the weak model and are not solved by it, of all */
+  readonly errorShare: number;
+  /** solved of those that go to the weak model; null where none does */
+  readonly weakAccuracy: number | null;
+}
+
+/** One point for each threshold; none for a sample without weight. */
+export function thresholdCurve(
+  { p, solved }: Sample,
+  weight: Float64Array,
+  thresholds: readonly number[],
+): ThresholdPoint[] {
+  return thresholds.flatMap((threshold) => {
+    const goes = (row: number) => goesToWeak(p[row]!, threshold);
+    const weakShare = weightedMean(weight, (row) => (goes(row) ? 1 : 0));
+    const errorShare = weightedMean(weight, (row) => (goes(row) && solved[row] === 0 ? 1 : 0));
+    if (weakShare === null || errorShare === null) return [];
+    const weakAccuracy = weakShare > 0 ? 1 - errorShare / weakShare : null;
+    return [{ threshold, weakShare, errorShare, weakAccuracy }];
+  });
+}

@@ -1,0 +1,188 @@
+// Limits on connections: how many, how long idle, and what is not an HTTP request at all.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
+import { assertEnvelope, chatPath, postHead, rawClient } from "./limits-socket.js";
+
+const health = "GET /health HTTP/1.1\r\nHost: judge\r\n\r\n";
+const start = (lines: string) => startJudgeServer(`[server]\n${lines}\n${tinyConfig}`, {}, false);
+
+describe("connections", { concurrency: 8 }, () => {
+  test("an idle one is still there after Node's own 5 s, and is announced for 95 s or longer", async () => {
+    const server = await start("");
+    const client = rawClient(server.url);
+    await client.write(health);
+    const answer = await client.answer();
+    assert.equal(answer?.headers.connection, "keep-alive");
+    assert.ok(Number(/timeout=(\d+)/.exec(answer!.headers["keep-alive"]!)![1]) >= 95);
+    await sleep(6500);
+    await client.write(health);
+    assert.equal((await client.answer())?.status, 200);
+    client.close();
+    await server.close();
+  });
+
+  test("over max_connections are closed, the others live, and a place that is given back is taken", async () => {
+    const server = await start("max_connections = 2");
+    const clients = [rawClient(server.url), rawClient(server.url)];
+    for (const client of clients) {
+      await client.write(health);
+      assert.equal((await client.answer())?.status, 200);
+    }
+    const third = rawClient(server.url);
+    await third.write(health);
+    assert.equal(await third.answer(), null);
+    await clients[0]!.write(health);
+    assert.equal((await clients[0]!.answer())?.status, 200);
+    clients[1]!.close();
+    await until(() => isServed(server.url), 5000);
+    for (const client of clients) client.close();
+    await server.close();
+  });
+
+  for (const [name, bytes, status] of [
+    ["of garbage", "garbage\r\n\r\n", 400],
+    ["of a slow upload", `${postHead(chatPath, 10)}{`, 408],
+  ] as const) {
+    test(`give their place back after the refusal ${name}, though their client holds them open`, async () => {
+      const server = await start("max_connections = 2\nrequest_timeout_ms = 300");
+      const clients = [1, 2].map(() => rawClient(server.url, { heldOpen: true }));
+      for (const client of clients) await client.write(bytes);
+      for (const client of clients) assert.equal((await client.answer())?.status, status);
+      try {
+        await until(() => isServed(server.url), 5000);
+      } finally {
+        for (const client of clients) client.close();
+        await server.close();
+      }
+    });
+  }
+});
+
+describe("what is not a request", () => {
+  let server: JudgeServer;
+  before(async () => {
+    server = await start("");
+  });
+  after(() => server.close());
+
+  const overflow = `GET /health HTTP/1.1\r\nHost: judge\r\nCookie: ${"a".repeat(20_000)}\r\n\r\n`;
+  for (const [name, bytes, status] of [
+    ["words", "hello there\r\n\r\n", 400],
+    ["a TLS hello", Buffer.from("16030100c8010000c40303", "hex"), 400],
+    ["an HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+    ["an unknown method", "FROBNICATE /health HTTP/1.1\r\nHost: judge\r\n\r\n", 400],
+    ["a header with a NUL", "GET /health HTTP/1.1\r\nHost: judge\r\nA: \0\r\n\r\n", 400],
+    [
+      "two lengths",
+      "POST /score HTTP/1.1\r\nHost: judge\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+      400,
+    ],
+    [
+      "a length and chunks",
+      "POST /score HTTP/1.1\r\nHost: judge\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+      400,
+    ],
+    [
+      "a chunk of no size",
+      "POST /score HTTP/1.1\r\nHost: judge\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+      400,
+    ],
+    ["a negative length", "POST /score HTTP/1.1\r\nHost: judge\r\nContent-Length: -1\r\n\r\n", 400],
+    ["too large headers", overflow, 431],
+    ["a too long path", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: judge\r\n\r\n`, 431],
+  ] as const) {
+    test(`gets the envelope and its connection ends: ${name}`, async () => {
+      const client = rawClient(server.url);
+      await client.write(bytes);
+      assertEnvelope(await client.answer(), status, "invalid_request");
+      assert.equal(await client.answer(), null);
+      client.close();
+    });
+  }
+
+  for (const [name, head] of [
+    ["HTTP/1.1 without a Host", "GET /health HTTP/1.1\r\n\r\n"],
+    ["a Host with a space", "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n"],
+    ["a Host that is no name", "GET /health HTTP/1.1\r\nHost: <judge>\r\n\r\n"],
+    ["a path with a backslash", "GET /v1\\health HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    ["an asterisk for a path", "OPTIONS * HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    ["a broken absolute path", "GET http://[/health HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    ["an expectation nobody knows", `${postHead("/score", 2).replace("Host", "Expect: 200-ok\r\nHost")}{}`],
+  ] as const) {
+    test(`gets a 4xx in the envelope: ${name}`, async () => {
+      const client = rawClient(server.url);
+      await client.write(head);
+      const answer = await client.answer();
+      assert.ok(answer !== null && answer.status >= 400 && answer.status < 500, `${answer?.status}`);
+      assertEnvelope(answer, answer.status, "invalid_request");
+      client.close();
+    });
+  }
+});
+
+describe("forms that are seldom seen and right", () => {
+  let server: JudgeServer;
+  before(async () => {
+    server = await start("");
+  });
+  after(() => server.close());
+
+  for (const [name, bytes] of [
+    ["HTTP/1.0 without a Host, as of old", "GET /health HTTP/1.0\r\n\r\n"],
+    ["a Host of another name", "GET /health HTTP/1.1\r\nHost: judge_1.internal:8080\r\n\r\n"],
+    ["an IPv6 Host", "GET /health HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n"],
+    ["an absolute path, as to a proxy", "GET http://judge/health HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    [
+      "an offer to upgrade",
+      "GET /health HTTP/1.1\r\nHost: judge\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
+    ],
+    ["a query", "GET /health?probe=1 HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    ["an empty line before it", "\r\nGET /health HTTP/1.1\r\nHost: judge\r\n\r\n"],
+  ] as const) {
+    test(`are answered: ${name}`, async () => {
+      const client = rawClient(server.url);
+      await client.write(bytes);
+      assert.equal((await client.answer())?.status, 200);
+      client.close();
+    });
+  }
+
+  test("are answered: Expect: 100-continue, the body only after the go-ahead", async () => {
+    const client = rawClient(server.url);
+    const body = JSON.stringify({ messages: [{ role: "user", content: " " }] });
+    await client.write(postHead(chatPath, body.length, ["Expect: 100-continue"]));
+    assert.equal((await client.answer())?.status, 100);
+    await client.write(body);
+    assert.equal((await client.answer())?.status, 200);
+    client.close();
+  });
+
+  test("are answered in order: several requests sent at once", async () => {
+    const client = rawClient(server.url);
+    const body = JSON.stringify({ messages: [{ role: "user", content: " " }] });
+    await client.write(
+      `${postHead(chatPath, body.length)}${body}${health}${postHead("/none", 2)}{}${health}`,
+    );
+    for (const status of [200, 200, 404, 200]) assert.equal((await client.answer())?.status, status);
+    client.close();
+  });
+});
+
+/** Whether a new connection gets an answer. */
+async function isServed(url: string): Promise<boolean> {
+  const client = rawClient(url);
+  await client.write(health);
+  const answer = await client.answer();
+  client.close();
+  return answer?.status === 200;
+}
+
+async function until(condition: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    assert.ok(performance.now() < end, `not reached within ${timeoutMs} ms`);
+    await sleep(50);
+  }
+}

@@ -1,0 +1,84 @@
+// The request schemas of /openapi.json against the checks of the server.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import { ChatRequest } from "../../src/http/chat-schema.js";
+import { ScoreRequest } from "../../src/http/score-route.js";
+import { fixturePath, readJson } from "../support/fixtures.js";
+import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
+import { type ApiDocument, readDocument } from "./openapi-document.js";
+import { isValid } from "./openapi-json-schema.js";
+
+describe("the API document", () => {
+  let server: JudgeServer;
+  let document: ApiDocument;
+  before(async () => {
+    server = await startJudgeServer(tinyConfig, {}, false);
+    document = await readDocument(server.url);
+  });
+  after(() => server.close());
+  const meets = (value: unknown, name: string) => isValid(value, document.components.schemas[name]!);
+
+  test("has a schema of requests that takes every one Switchyard 0.3.0 sends", () => {
+    const { openai_chat: recorded } = readJson<{ openai_chat: { case: string; body: object }[] }>(
+      fixturePath("switchyard/judge-requests.json"),
+    );
+    assert.ok(recorded.length >= 8);
+    for (const { case: name, body } of recorded) {
+      assert.equal(meets(body, "ChatRequest"), true, name);
+    }
+  });
+
+  test("has schemas of requests that take and refuse what the server takes and refuses", () => {
+    const value = fc.oneof(
+      fc.constantFrom(null, "", "text", 0, 1, 1.5, 8, 9, true, [], {}, ["a"], [1]),
+      fc.constantFrom({ type: "text", text: "a" }, { type: "text" }, { type: "image_url" }, { text: "a" }),
+      fc.array(
+        fc.constantFrom({ type: "text", text: "a" }, { type: "text", text: 1 }, { type: "x" }, "a", {}),
+        {
+          maxLength: 3,
+        },
+      ),
+    );
+    /** Mostly of a valid form, so that many requests are taken. */
+    const mostly = (...valid: readonly unknown[]) =>
+      fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...valid) }, { weight: 1, arbitrary: value });
+    const texts = ["a", null, [{ type: "text", text: "a" }], [{ type: "x" }, { type: "text", text: "b" }]];
+    const message = fc.record(
+      { role: mostly("user", "system", "tool"), content: mostly(...texts), name: value },
+      { requiredKeys: ["role"] },
+    );
+    const messages = fc.array(fc.oneof({ weight: 9, arbitrary: message }, { weight: 1, arbitrary: value }), {
+      maxLength: 3,
+    });
+    const chatBody = fc.record(
+      {
+        model: mostly("tiny", null),
+        messages: fc.oneof({ weight: 9, arbitrary: messages }, { weight: 1, arbitrary: value }),
+        stream: mostly(true, false, null),
+        n: mostly(1, 8, null),
+        stream_options: mostly({}, { include_usage: true }, { include_usage: null }, null),
+      },
+      { requiredKeys: ["messages"] },
+    );
+    const scoreBody = fc.record(
+      { model: mostly("tiny", null), prompts: mostly(["a"], ["a", "b"]), other: value },
+      { requiredKeys: ["prompts"] },
+    );
+    const agreement = { ChatRequest: 0, ScoreRequest: 0 };
+    for (const [name, body, own] of [
+      ["ChatRequest", chatBody, ChatRequest],
+      ["ScoreRequest", scoreBody, ScoreRequest],
+    ] as const) {
+      fc.assert(
+        fc.property(body, (request) => {
+          const taken = own.safeParse(request).success;
+          assert.equal(meets(request, name), taken);
+          if (taken) agreement[name]++;
+        }),
+        { numRuns: 2000, seed: 4 },
+      );
+      assert.ok(agreement[name] > 200 && agreement[name] < 1800, `${agreement[name]} requests were taken`);
+    }
+  });
+});
