@@ -61,6 +61,7 @@ function createBench(first: Plan) {
       return judgesOf(wanted, running);
     },
     log: createLog({ write: (line) => logLines.push(JSON.parse(line)) }, "info"),
+    onEncoderGone: () => {},
   });
   const serving = () => reloader.live.current.judges[0]!.checkpoint.hash;
   return {

@@ -1,0 +1,37 @@
+// inspect without a process: what it says of every checkpoint of format 1 that the repository has.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadCheckpoint } from "../../../src/checkpoint/load.js";
+import { inspect } from "../../../src/cli/inspect.js";
+import type { Terminal } from "../../../src/cli/terminal.js";
+import { fixturePath, packagePath } from "../../support/fixtures.js";
+
+async function printed(path: string, json: boolean): Promise<string> {
+  const lines: string[] = [];
+  await inspect(path, { json }, { print: (line: string) => lines.push(line) } as unknown as Terminal);
+  return lines.join("\n");
+}
+
+const embedded = ["smollm2-135m", "minilm-l6"].map((name) => packagePath(`checkpoints/${name}`));
+const fixtures = ["", "-four-outputs"].map((name) => fixturePath(`checkpoints/router-json-v1${name}`));
+for (const path of [...embedded, ...fixtures]) {
+  test(`${path.split("/").at(-1)}, as text and as JSON`, async () => {
+    const { hash, head, encoderName, selftest } = await loadCheckpoint(path);
+    const facts = JSON.parse(await printed(path, true));
+    assert.deepEqual([facts.path, facts.format, facts.hash], [path, "router-json-1", hash]);
+    assert.deepEqual([facts.encoder, facts.message], [encoderName, "first"]);
+    const { layers, pcaSize: pca, hiddenSize } = head.blocks[0]!;
+    const features = layers.length * hiddenSize;
+    const block = { layers, pooling: "mean", combination: "concat", hidden_size: hiddenSize, features, pca };
+    assert.deepEqual(facts.blocks, [block]);
+    assert.equal(facts.members.count, head.members.length);
+    const plain = head.outputNames.map((name) => ({ name, cost: null, calibration: null }));
+    assert.deepEqual(facts.outputs, plain);
+    assert.equal(facts.selftest_prompts, selftest?.prompts.length ?? 0);
+    assert.equal(/no selftest/.test(facts.problems.join()), selftest === null);
+    const text = await printed(path, false);
+    const parts = [path, "router-json-1", hash, encoderName, ...head.outputNames];
+    for (const part of [...parts, ...facts.problems, `${features} → PCA ${pca}`])
+      assert.ok(text.includes(part), part);
+  });
+}

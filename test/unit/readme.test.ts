@@ -1,0 +1,44 @@
+// What README tells a reader to paste is what the program prints and takes.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { parse as parseToml } from "smol-toml";
+import { baseUrl, curlLine, routesToml } from "../../src/cli/routes-text.js";
+import { loadConfig } from "../../src/config.js";
+import { settings } from "../../src/config-schema.js";
+import { check } from "../../src/config-sources.js";
+import { packagePath, readJson } from "../support/fixtures.js";
+
+const readme = readFileSync(packagePath("README.md"), "utf8");
+const blocks = (language: string) =>
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(
+    (match) => match[1]!,
+  );
+const config = loadConfig({ env: {}, flags: {}, packageRoot: packagePath("") });
+const url = baseUrl(config.server.host, config.server.port);
+
+test("its routes.toml is the one that `routes` prints", () => {
+  assert.ok(blocks("toml").includes(routesToml(config, url)));
+});
+
+test("its first curl is the one that `serve` prints", () => {
+  assert.ok(blocks("sh").some((block) => block.trim() === curlLine(url, "prefill-judge")));
+});
+
+test("its configurations pass the schema", () => {
+  const configurations = blocks("toml").filter((block) => !block.includes("llm_clients"));
+  assert.ok(configurations.length >= 2);
+  for (const block of configurations) assert.doesNotThrow(() => check("README", parseToml(block)));
+});
+
+test("it names every flag, and every dependency with its reason", () => {
+  for (const { flag } of settings) assert.ok(readme.includes(`\`${flag}\``), flag);
+  const { dependencies } = readJson<{ dependencies: Record<string, string> }>(packagePath("package.json"));
+  for (const name of Object.keys(dependencies))
+    assert.match(readme, new RegExp(`^\\|.*\`${name}\`.*\\|`, "m"), name);
+});
+
+test("its set-up commands are two", () => {
+  const setUp = blocks("sh").filter((block) => /^npm (ci|test)\b/.test(block));
+  assert.deepEqual(setUp, ["npm ci && npm start\n", "npm test\n"]);
+});
