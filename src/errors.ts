@@ -59,7 +59,10 @@ export function asJudgeError(error: unknown): JudgeError {
     : new JudgeError("internal", "internal error of the judge; see its log", { cause: error });
 }
 
-/** A message with absolute paths cut to their last part: logs and answers tell no paths. */
+/**
+ * A message with absolute paths cut to their last part: logs and answers tell no paths. Of two paths in one clause, what
+ * stands between them is cut too.
+ */
 export function withoutPaths(message: string): string {
-  return message.replace(/(?:\/[^\s/:;,"]+)+\/([^\s/:;,"]+)/g, "$1");
+  return message.replace(/(^|[\s"'(])\/[^:;,"]*\//g, "$1");
 }

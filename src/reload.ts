@@ -24,20 +24,29 @@ export interface ReloaderParts {
   /** builds judges, on the running encoders where those still fit */
   readonly compose: (config: Config, running: readonly BuiltEncoder[]) => Promise<Judges>;
   readonly log: Log;
+  /** told of an encoder that no judge reads any more */
+  readonly onEncoderGone: (id: string) => void;
 }
 
-export function createReloader({ first, readConfig, compose, log }: ReloaderParts): Reloader {
+export function createReloader({ first, readConfig, compose, log, onEncoderGone }: ReloaderParts): Reloader {
   let judges = first;
+  /** generations that serve or still have requests to end */
+  const alive = new Set<Judges>([first]);
   let queue: Promise<unknown> = Promise.resolve();
   let closed = false;
   const live = createLiveRegistry(generationOf(first));
 
-  /** What a generation alone used is known when it is retired: by then another one serves. */
   function generationOf(mine: Judges): Generation {
     return {
       registry: mine.registry,
       async retire() {
-        await Promise.all(without(mine.encoders, judges.encoders).map(({ encoder }) => encoder.close()));
+        alive.delete(mine);
+        const inUse = [...alive].flatMap((other) => other.encoders);
+        const ended = without(mine.encoders, inUse);
+        await Promise.all(ended.map(({ encoder }) => encoder.close()));
+        for (const { config } of ended) {
+          if (!inUse.some((other) => other.config.id === config.id)) onEncoderGone(config.id);
+        }
       },
     };
   }
@@ -52,6 +61,7 @@ export function createReloader({ first, readConfig, compose, log }: ReloaderPart
       throw error;
     }
     judges = next;
+    alive.add(next);
     live.replace(generationOf(next));
     return Object.fromEntries(next.registry.judges.map((judge) => [judge.id, judge.checkpoint.hash]));
   }

@@ -40,7 +40,13 @@ export async function serve(
   const sentences = await readCruxSentences(terminal.packageRoot);
   const judges = await composeJudges(config, observers);
   const compose = (next: Config, running: Judges["encoders"]) => composeJudges(next, observers, running);
-  const reloader = createReloader({ first: judges, readConfig, compose, log });
+  const reloader = createReloader({
+    first: judges,
+    readConfig,
+    compose,
+    log,
+    onEncoderGone: (id) => observers.metrics.encoderUp(id, false),
+  });
   let draining = false;
   const { version } = terminal;
   const { app, onRefusal } = composeApp({

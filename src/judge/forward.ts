@@ -50,8 +50,11 @@ export function createForward(encoder: Encoder, view: View): Forward {
   return {
     view,
     want(features) {
+      const before = layers.size + pooling.size;
       for (const layer of features.layers) layers.add(layer);
       for (const mode of features.pooling) pooling.add(mode);
+      // runs in flight do not deliver what is new: nobody joins them any more
+      if (layers.size + pooling.size > before) inFlight.clear();
     },
     async encode(texts, signal) {
       signal.throwIfAborted();

@@ -59,7 +59,8 @@ export function denseDesign(data: Float32Array | Float64Array, columns: number):
       const result = new Float64Array(rows);
       for (let row = 0; row < rows; row++) {
         let sum = 0;
-        for (let column = 0; column < columns; column++) sum += data[row * columns + column]! * weight[column]!;
+        for (let column = 0; column < columns; column++)
+          sum += data[row * columns + column]! * weight[column]!;
         result[row] = sum;
       }
       return result;

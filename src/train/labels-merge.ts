@@ -12,7 +12,10 @@ export interface MergeReport {
   readonly merged: readonly { readonly id: string; readonly into: string }[];
   readonly conflicts: readonly LabelConflict[];
   /** rows of one prompt in several splits */
-  readonly acrossSplits: readonly { readonly ids: readonly string[]; readonly splits: readonly (string | null)[] }[];
+  readonly acrossSplits: readonly {
+    readonly ids: readonly string[];
+    readonly splits: readonly (string | null)[];
+  }[];
 }
 
 /** Duplicates that disagree. A label that does is masked; of the rest the first stays. */

@@ -63,3 +63,9 @@ export function parseLabels(content: string, format: LabelFormat, reader: TextRe
     report: { ...report, ignoredFields: [...ignored], outputs, problems: labelProblems(outputs) },
   };
 }
+
+/** The rows with their labels in another order of outputs, such as a checkpoint's; null for outputs the labels lack. */
+export function withOutputs({ outputNames, rows }: Labels, wanted: readonly string[]): LabelRow[] {
+  const places = wanted.map((name) => outputNames.indexOf(name));
+  return rows.map((row) => ({ ...row, labels: places.map((place) => row.labels[place] ?? null) }));
+}

@@ -16,7 +16,7 @@ export interface LogisticOptions {
   readonly inversePenalty?: number;
   /** [rows]; 0 leaves a row out; all 1 where absent */
   readonly sampleWeight?: Float64Array;
-  /** largest component of the gradient of the mean loss; default 1e-6 (scikit-learn: 1e-4) */
+  /** largest component of the gradient of the mean loss; default 1e-5 (scikit-learn: 1e-4) */
   readonly tolerance?: number;
   /** default 1,000 */
   readonly maxIterations?: number;
@@ -28,18 +28,27 @@ export interface LogisticOptions {
  * @param solved [rows] 1 or 0
  * @throws RangeError when the rows that count are of one class: there is no minimum
  */
-export function fitLogistic(design: Design, solved: Uint8Array, options: LogisticOptions = {}): LogisticModel {
-  const { inversePenalty = 1, tolerance = 1e-6, maxIterations = 1000 } = options;
+export function fitLogistic(
+  design: Design,
+  solved: Uint8Array,
+  options: LogisticOptions = {},
+): LogisticModel {
+  const { inversePenalty = 1, tolerance = 1e-5, maxIterations = 1000 } = options;
   const sampleWeight = options.sampleWeight ?? new Float64Array(design.rows).fill(1);
   const total = sampleWeight.reduce((sum, weight) => sum + weight, 0);
   const solvedTotal = sampleWeight.reduce((sum, weight, row) => sum + weight * solved[row]!, 0);
-  if (!(solvedTotal > 0 && solvedTotal < total)) throw new RangeError("logistic regression needs both classes");
+  if (!(solvedTotal > 0 && solvedTotal < total))
+    throw new RangeError("logistic regression needs both classes");
   const problem = { design, solved, sampleWeight, total, penalty: 1 / (inversePenalty * total) };
   const start = new Float64Array(design.columns + 1);
-  const { point, iterations, converged } = minimise((parameters) => penalisedLoss(problem, parameters), start, {
-    tolerance,
-    maxIterations,
-  });
+  const { point, iterations, converged } = minimise(
+    (parameters) => penalisedLoss(problem, parameters),
+    start,
+    {
+      tolerance,
+      maxIterations,
+    },
+  );
   return {
     weight: point.subarray(0, design.columns),
     intercept: point[design.columns]!,

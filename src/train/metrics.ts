@@ -19,14 +19,13 @@ export function createSample(p: Float64Array, solved: Uint8Array, weight?: Float
   return { size: p.length, p, solved, weight: weight ?? new Float64Array(p.length).fill(1), order };
 }
 
-/** Σ weight · value / Σ weight. */
-export function weightedMean(weight: Float64Array, value: (row: number) => number): number | null {
+/** Σ weight · value / Σ weight, both [rows]. */
+export function weightedMean(weight: Float64Array, values: ArrayLike<number>): number | null {
   let sum = 0;
   let total = 0;
   for (let row = 0; row < weight.length; row++) {
-    if (weight[row] === 0) continue;
     total += weight[row]!;
-    sum += weight[row]! * value(row);
+    sum += weight[row]! * values[row]!;
   }
   return total > 0 ? sum / total : null;
 }
@@ -62,17 +61,25 @@ export function aucOf(
   return failedBelow > 0 && solvedBelow > 0 ? pairs / (failedBelow * solvedBelow) : null;
 }
 
-/** Mean squared distance. */
-export function brier({ p, solved }: Sample, weight: Float64Array): number | null {
-  return weightedMean(weight, (row) => (p[row]! - solved[row]!) ** 2);
+/** Squared distance of p from what happened; [rows]. Its mean is the Brier score. */
+export function squaredLosses({ p, solved }: Sample): Float64Array {
+  return p.map((probability, row) => (probability - solved[row]!) ** 2);
 }
 
-/** Mean −ln of the probability given to what happened; p is kept off 0 and 1 by 2⁻⁵², as in scikit-learn. */
-export function logLoss({ p, solved }: Sample, weight: Float64Array): number | null {
-  return weightedMean(weight, (row) => {
-    const given = solved[row] === 1 ? p[row]! : 1 - p[row]!;
+/** −ln of the probability given to what happened, kept off 0 and 1 by 2⁻⁵² as in scikit-learn; [rows]. Its mean is the log loss. */
+export function logLosses({ p, solved }: Sample): Float64Array {
+  return p.map((probability, row) => {
+    const given = solved[row] === 1 ? probability : 1 - probability;
     return -Math.log(Math.min(Math.max(given, Number.EPSILON), 1 - Number.EPSILON));
   });
+}
+
+export function brier(sample: Sample, weight: Float64Array): number | null {
+  return weightedMean(weight, squaredLosses(sample));
+}
+
+export function logLoss(sample: Sample, weight: Float64Array): number | null {
+  return weightedMean(weight, logLosses(sample));
 }
 
 /**
@@ -95,25 +102,25 @@ export function goesToWeak(p: number, threshold: number): boolean {
   return p >= threshold - Number.EPSILON;
 }
 
-/** Share of rows on whose side of the threshold the label lies. */
-export function accuracy({ p, solved }: Sample, weight: Float64Array, threshold: number): number | null {
-  return weightedMean(weight, (row) => (goesToWeak(p[row]!, threshold) === (solved[row] === 1) ? 1 : 0));
+/** 1 where the label lies on the side of the threshold that p lies on; [rows]. Its mean is the accuracy. */
+export function hits({ p, solved }: Sample, threshold: number): Uint8Array {
+  return Uint8Array.from(p, (value, row) => (goesToWeak(value, threshold) === (solved[row] === 1) ? 1 : 0));
 }
 
-/** Share of rows with p from 0.4 to 0.6, where the judge hardly decides. */
-export function uncertainShare({ p }: Sample, weight: Float64Array): number | null {
-  return weightedMean(weight, (row) => (p[row]! >= 0.4 && p[row]! <= 0.6 ? 1 : 0));
+export function accuracy(sample: Sample, weight: Float64Array, threshold: number): number | null {
+  return weightedMean(weight, hits(sample, threshold));
 }
 
-/** Share of rows that both send to the same side of the threshold. */
-export function agreement(
-  first: Sample,
-  second: Sample,
-  { weight, threshold }: { weight: Float64Array; threshold: number },
-): number | null {
-  const same = (row: number) =>
-    goesToWeak(first.p[row]!, threshold) === goesToWeak(second.p[row]!, threshold);
-  return weightedMean(weight, (row) => (same(row) ? 1 : 0));
+/** 1 where p lies from 0.4 to 0.6 and the judge hardly decides; [rows]. */
+export function uncertain({ p }: Pick<Sample, "p">): Uint8Array {
+  return Uint8Array.from(p, (value) => (value >= 0.4 && value <= 0.6 ? 1 : 0));
+}
+
+/** 1 where both send the row to the same side of the threshold; [rows]. Its mean is the decision agreement. */
+export function agreements(first: Float64Array, second: Float64Array, threshold: number): Uint8Array {
+  return Uint8Array.from(first, (value, row) =>
+    goesToWeak(value, threshold) === goesToWeak(second[row]!, threshold) ? 1 : 0,
+  );
 }
 
 /** What a threshold does. */
@@ -134,9 +141,10 @@ export function thresholdCurve(
   thresholds: readonly number[],
 ): ThresholdPoint[] {
   return thresholds.flatMap((threshold) => {
-    const goes = (row: number) => goesToWeak(p[row]!, threshold);
-    const weakShare = weightedMean(weight, (row) => (goes(row) ? 1 : 0));
-    const errorShare = weightedMean(weight, (row) => (goes(row) && solved[row] === 0 ? 1 : 0));
+    const weak = Uint8Array.from(p, (value) => (goesToWeak(value, threshold) ? 1 : 0));
+    const failing = weak.map((value, row) => value * (1 - solved[row]!));
+    const weakShare = weightedMean(weight, weak);
+    const errorShare = weightedMean(weight, failing);
     if (weakShare === null || errorShare === null) return [];
     const weakAccuracy = weakShare > 0 ? 1 - errorShare / weakShare : null;
     return [{ threshold, weakShare, errorShare, weakAccuracy }];

@@ -22,56 +22,66 @@ export interface Tfidf {
 }
 
 export function fitTfidf(texts: readonly string[], options = usualTfidf): Tfidf {
-  const textsWith = new Map<string, { count: number; last: number }>();
-  texts.forEach((text, index) => {
-    eachNgram(text, options, (ngram) => {
-      const entry = textsWith.get(ngram);
-      if (entry === undefined) {
-        textsWith.set(ngram, { count: 1, last: index });
-      } else if (entry.last !== index) {
-        entry.count++;
-        entry.last = index;
-      }
-    });
+  const numbers = new Map<string, number>();
+  const numbersOf = createWordReader(options, (ngram) => {
+    const number = numbers.get(ngram) ?? numbers.size;
+    numbers.set(ngram, number);
+    return number;
   });
-  const kept = [...textsWith].filter(([, { count }]) => count >= options.minTexts);
+  const textsWith: number[] = [];
+  const latest: number[] = [];
+  texts.forEach((text, index) => {
+    for (const word of wordsOf(text)) {
+      for (const number of numbersOf(word)) {
+        if (latest[number] === index) continue;
+        latest[number] = index;
+        textsWith[number] = (textsWith[number] ?? 0) + 1;
+      }
+    }
+  });
+  const kept = [...numbers].filter(([, number]) => textsWith[number]! >= options.minTexts);
   return {
     options,
     columns: new Map(kept.map(([ngram], column) => [ngram, column])),
     inverseFrequency: Float64Array.from(
       kept,
-      ([, { count }]) => Math.log((1 + texts.length) / (1 + count)) + 1,
+      ([, number]) => Math.log((1 + texts.length) / (1 + textsWith[number]!)) + 1,
     ),
   };
 }
 
 /** [texts, columns]; each row (1 + ln count) · inverse frequency, of length 1; a text without a known n-gram is zero. */
-export function applyTfidf(tfidf: Tfidf, texts: readonly string[]): SparseMatrix {
-  const { columns, inverseFrequency, options } = tfidf;
+export function applyTfidf(
+  { columns, inverseFrequency, options }: Tfidf,
+  texts: readonly string[],
+): SparseMatrix {
+  const columnsOf = createWordReader(options, (ngram) => columns.get(ngram) ?? null);
+  const counts = new Uint32Array(columns.size);
   const offsets = new Uint32Array(texts.length + 1);
   const indices: Uint32Array[] = [];
   const values: Float64Array[] = [];
   texts.forEach((text, row) => {
-    const counts = new Map<number, number>();
-    eachNgram(text, options, (ngram) => {
-      const column = columns.get(ngram);
-      if (column !== undefined) counts.set(column, (counts.get(column) ?? 0) + 1);
-    });
+    const found: number[] = [];
+    for (const word of wordsOf(text)) {
+      for (const column of columnsOf(word)) if (counts[column]!++ === 0) found.push(column);
+    }
     const value = Float64Array.from(
-      counts,
-      ([column, count]) => (1 + Math.log(count)) * inverseFrequency[column]!,
+      found,
+      (column) => (1 + Math.log(counts[column]!)) * inverseFrequency[column]!,
     );
+    for (const column of found) counts[column] = 0;
     const length = Math.sqrt(value.reduce((sum, entry) => sum + entry * entry, 0));
-    indices.push(Uint32Array.from(counts.keys()));
+    indices.push(Uint32Array.from(found));
     values.push(value.map((entry) => entry / length));
     offsets[row + 1] = offsets[row]! + value.length;
   });
+  const size = offsets[texts.length]!;
   return {
     rows: texts.length,
     columns: columns.size,
     offsets,
-    indices: joined(Uint32Array, indices, offsets[texts.length]!),
-    values: joined(Float64Array, values, offsets[texts.length]!),
+    indices: joined(Uint32Array, indices, size),
+    values: joined(Float64Array, values, size),
   };
 }
 
@@ -89,21 +99,47 @@ function joined<T extends Uint32Array | Float64Array>(
   return whole;
 }
 
-/** Every n-gram of every word in lower case, the word padded by one space at both ends; a shorter word counts once. */
-function eachNgram(text: string, { shortest, longest }: TfidfOptions, visit: (ngram: string) => void): void {
-  for (const word of text.toLowerCase().split(/\p{White_Space}+/u)) {
-    if (word === "") continue;
-    const padded = ` ${word} `;
-    // n-grams are of code points, as in Python; few words have any that take two units
-    const points = /[\uD800-\uDFFF]/.test(word) ? Array.from(padded) : null;
-    const size = points?.length ?? padded.length;
-    for (let length = shortest; length <= longest; length++) {
-      const last = Math.max(size - length, 0);
-      for (let start = 0; start <= last; start++) {
-        const end = start + length;
-        visit(points === null ? padded.slice(start, end) : points.slice(start, end).join(""));
-      }
-      if (last === 0) break;
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/\p{White_Space}+/u)
+    .filter((word) => word !== "");
+}
+
+/** Word → the numbers of its n-grams, repetitions included; words are remembered, since most come again. */
+function createWordReader(
+  options: TfidfOptions,
+  numberOf: (ngram: string) => number | null,
+): (word: string) => Uint32Array {
+  const known = new Map<string, Uint32Array>();
+  return (word) => {
+    let numbers = known.get(word);
+    if (numbers === undefined) {
+      numbers = Uint32Array.from(
+        ngramsOf(word, options)
+          .map(numberOf)
+          .filter((number) => number !== null),
+      );
+      known.set(word, numbers);
     }
+    return numbers;
+  };
+}
+
+/** The n-grams of the word padded by one space at both ends; a word shorter than an n-gram counts once. */
+function ngramsOf(word: string, { shortest, longest }: TfidfOptions): string[] {
+  const padded = ` ${word} `;
+  // n-grams are of code points, as in Python; few words have any that take two units
+  const points = /[\uD800-\uDFFF]/.test(word) ? Array.from(padded) : null;
+  const size = points?.length ?? padded.length;
+  const ngrams: string[] = [];
+  for (let length = shortest; length <= longest; length++) {
+    const last = Math.max(size - length, 0);
+    for (let start = 0; start <= last; start++) {
+      const end = start + length;
+      ngrams.push(points === null ? padded.slice(start, end) : points.slice(start, end).join(""));
+    }
+    if (last === 0) break;
   }
+  return ngrams;
 }

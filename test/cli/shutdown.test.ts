@@ -30,7 +30,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 
     assert.deepEqual(outcome, { code: 0, signal: null });
     assert.deepEqual(cut, []);
-    assert.ok(answered.size > 40, `${answered.size} answers`);
+    assert.ok(answered.size > 10, `${answered.size} answers`);
     assert.ok(closing > 0, "an answer during the drain says Connection: close");
     const taken = server.errors.matchAll(/"request_id":"(load-[^"]+)"/g);
     const unanswered = [...taken].map((match) => match[1]!).filter((id) => !answered.has(id));

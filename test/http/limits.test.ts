@@ -120,7 +120,6 @@ describe("an upload that is too slow", { concurrency: 12 }, () => {
     "headers stop": "POST /v1/chat/completions HTTP/1.1\r\nHost: judge\r\n",
     "a body stops": `${postHead(chatPath, 100)}{`,
     "a chunked body stops": `POST ${chatPath} HTTP/1.1\r\nHost: judge\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"m`,
-    "a body for an unknown path stops": `${postHead("/v2/none", 100)}{`,
   };
   for (const [name, bytes] of Object.entries(halves)) {
     test(`is cut with a 408: ${name}`, async () => {

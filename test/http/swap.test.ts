@@ -19,7 +19,7 @@ for (const name of ["router.json", "router.safetensors"]) {
   writeFileSync(join(folder, "damaged", name), bytes.subarray(0, bytes.length - 40));
 }
 
-/** One judge \`tiny\`; the machine of the tests is slow at times. */
+/** One judge `tiny`; the machine of the tests is slow at times. */
 function configOf(checkpoint: string, output: string, encoder = fixturePath("tiny-encoder")): string {
   const id = encoder === fixturePath("tiny-encoder") ? "original" : "copied";
   return `
@@ -70,7 +70,7 @@ async function references(server: JudgeServer, configs: readonly string[]) {
   return found;
 }
 
-/** Ten clients that keep their connections ask 50 times a second altogether while \`work\` runs; answers by their maker. */
+/** Ten clients that keep their connections ask 50 times a second altogether while `work` runs; answers by their maker. */
 async function underLoad(server: JudgeServer, wanted: Map<string, number[]>, work: () => Promise<void>) {
   const counts: Record<string, number> = {};
   let ended = false;

@@ -71,7 +71,8 @@ export async function startConfigured(
   const observers = { log, metrics: createMetrics() };
   const judges = await composeJudges(config, observers);
   const compose = (next: Config, running: Judges["encoders"]) => composeJudges(next, observers, running);
-  const reloader = createReloader({ first: judges, readConfig, compose, log });
+  const onEncoderGone = (id: string) => observers.metrics.encoderUp(id, false);
+  const reloader = createReloader({ first: judges, readConfig, compose, log, onEncoderGone });
   const sentences = await readCruxSentences(packageRoot);
   const version = "0.0.0-test";
   const { app, onRefusal } = composeApp({
