@@ -1,24 +1,9 @@
 // Configuration file, environment and flags → one frozen Config. Flags outrank the environment, which outranks the
 // file, which outranks the embedded judges. Every fault is one line: what was found, where, what to do.
-import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
-import {
-  adminKeyVariable,
-  type ConfigFile,
-  configFileVariable,
-  type EncoderTable,
-  type JudgeTable,
-  keysVariable,
-} from "./config-schema.js";
-import {
-  check,
-  fromFlags,
-  fromVariables,
-  hint,
-  readKeysFile,
-  readKeysVariable,
-  readToml,
-} from "./config-sources.js";
+import { configFileVariable, type EncoderTable } from "./config-schema.js";
+import { check, fromFlags, fromVariables, hint, readToml } from "./config-sources.js";
+import { absolute, embedded, toEncoder, toJudge, toLog, toRuntime, toServer } from "./config-tables.js";
 import type { Truncation } from "./encoder/encoder.js";
 import { JudgeError } from "./errors.js";
 import type { PrimaryRule } from "./verdict/capability.js";
@@ -74,7 +59,8 @@ export interface Config {
   readonly defaultJudge: string | null;
   readonly server: ServerConfig;
   readonly log: {
-    readonly level: LogLevel /** absolute; null: standard error */;
+    readonly level: LogLevel;
+    /** absolute; null: standard error */
     readonly file: string | null;
   };
   readonly runtime: {
@@ -96,28 +82,6 @@ export interface ConfigSources {
   /** folder of package.json: where the embedded judges lie */
   readonly packageRoot: string;
 }
-
-const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
-
-/** The two judges that come with the package, as a file beside package.json would configure them. */
-const embedded = {
-  encoders: {
-    smollm2: {
-      type: "onnx",
-      path: "checkpoints/smollm2-135m/encoder",
-      model: "HuggingFaceTB/SmolLM2-135M-Instruct",
-    },
-    minilm: {
-      type: "onnx",
-      path: "checkpoints/minilm-l6/encoder",
-      model: "sentence-transformers/all-MiniLM-L6-v2",
-    },
-  },
-  judges: {
-    "prefill-judge": { checkpoint: "checkpoints/smollm2-135m", encoder: "smollm2", output: weakModel },
-    "prefill-judge-fast": { checkpoint: "checkpoints/minilm-l6", encoder: "minilm", output: weakModel },
-  },
-} as const satisfies ConfigFile;
 
 /** @throws JudgeError `config`, one line */
 export function loadConfig(sources: ConfigSources): Config {
@@ -166,91 +130,6 @@ export function loadConfig(sources: ConfigSources): Config {
     );
   }
   return deepFreeze(config);
-}
-
-interface Located {
-  readonly encoders: Record<string, EncoderTable>;
-  readonly judges: Record<string, JudgeTable> | undefined;
-}
-
-/** Paths relative to `base` made absolute. */
-function absolute({ encoders, judges }: ConfigFile, base: string): Located {
-  const locate = <T extends object, K extends keyof T>(table: T, key: K): T =>
-    typeof table[key] === "string" ? { ...table, [key]: resolve(base, table[key]) } : table;
-  const each = <T extends object>(tables: Record<string, T>, key: keyof T) =>
-    Object.fromEntries(Object.entries(tables).map(([id, table]) => [id, locate(table, key)]));
-  return { encoders: each(encoders ?? {}, "path"), judges: judges && each(judges, "checkpoint") };
-}
-
-function toEncoder(id: string, { type, path, model }: EncoderTable): EncoderConfig {
-  if (type === undefined)
-    throw new JudgeError("config", `encoders.${id}.type is missing; wanted type = "onnx"`);
-  if (path === undefined)
-    throw new JudgeError("config", `encoders.${id}.path is missing; wanted the folder of model.onnx`);
-  return { id, type, path, model: model ?? null };
-}
-
-function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): JudgeConfig {
-  const { checkpoint, encoder } = table;
-  if (checkpoint === undefined)
-    throw new JudgeError("config", `judges.${id}.checkpoint is missing; wanted a checkpoint folder`);
-  if (encoder === undefined)
-    throw new JudgeError("config", `judges.${id}.encoder is missing; wanted one of ${encoderIds.join(", ")}`);
-  if (!encoderIds.includes(encoder)) {
-    throw new JudgeError(
-      "config",
-      `judges.${id}.encoder: no encoder is named "${encoder}"${hint(encoder, encoderIds)}`,
-    );
-  }
-  return {
-    id,
-    checkpoint,
-    encoder,
-    output: table.output ?? null,
-    aliases: table.aliases ?? [],
-    primaryRule: table.primary_rule ?? "SUP-4",
-    maxTokens: table.max_tokens ?? null,
-    truncation: table.truncation ?? null,
-    message: table.message ?? null,
-    calibration: table.calibration ?? "on",
-    acceptEncoder: table.accept_encoder ?? null,
-  };
-}
-
-function toServer(
-  table: NonNullable<ConfigFile["server"]>,
-  base: string,
-  env: ConfigSources["env"],
-): ServerConfig {
-  const keys = (setting: "api_keys_file" | "admin_key_file", variable: string) => {
-    const file = table[setting];
-    const fromFile = file === undefined ? [] : readKeysFile(`server.${setting}`, resolve(base, file));
-    return [...fromFile, ...readKeysVariable(variable, env[variable])];
-  };
-  return {
-    host: table.host ?? "127.0.0.1",
-    port: table.port ?? 8080,
-    keys: keys("api_keys_file", keysVariable),
-    adminKeys: keys("admin_key_file", adminKeyVariable),
-    metricsNeedKey: table.metrics_need_key ?? false,
-    corsOrigins: table.cors_origins ?? [],
-    maxBodyBytes: table.max_body_bytes ?? 32 * 2 ** 20,
-    maxConnections: table.max_connections ?? 1024,
-    requestTimeoutMs: table.request_timeout_ms ?? 30_000,
-    shutdownGraceMs: table.shutdown_grace_ms ?? 10_000,
-  };
-}
-
-function toLog({ level, file }: NonNullable<ConfigFile["log"]>, base: string): Config["log"] {
-  return { level: level ?? "info", file: file === undefined ? null : resolve(base, file) };
-}
-
-function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["runtime"] {
-  return {
-    threads: table.threads ?? availableParallelism(),
-    deadlineMs: table.deadline_ms ?? 2000,
-    onFailure: table.on_failure ?? "abstain",
-  };
 }
 
 function deepFreeze<T extends object>(value: T): T {

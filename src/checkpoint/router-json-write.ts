@@ -3,8 +3,9 @@
 import { JudgeError } from "../errors.js";
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
 import type { CheckpointContent } from "./content.js";
+import { tensorsOf } from "./head-tensors.js";
 import type { RouterJson } from "./router-json.js";
-import { type RouterJson2, type RouterJson2Content, type TrainedView, tensorsOf } from "./router-json-2.js";
+import type { RouterJson2, RouterJson2Content, TrainedView } from "./router-json-2.js";
 import { fromFloat32, serializeSafetensors } from "./safetensors.js";
 
 export interface RouterFiles {

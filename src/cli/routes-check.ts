@@ -3,7 +3,14 @@
 import { closest, distance } from "fastest-levenshtein";
 import type { Config, JudgeConfig } from "../config.js";
 import { thresholdSteps } from "../verdict/capability.js";
-import { type ClientTable, parseRoutesFile, type RoutesFile, type RouteTable } from "./routes-file.js";
+import {
+  type ClientTable,
+  parseRoutesFile,
+  type RoutesFile,
+  type RouteTable,
+  type Thresholds,
+} from "./routes-file.js";
+import { baseUrl } from "./routes-text.js";
 import { lineOf } from "./toml-line.js";
 
 export interface Finding {
@@ -14,7 +21,6 @@ export interface Finding {
   readonly message: string;
 }
 
-const defaultMaxRetries = 2;
 /** A user waits so long for a judge that hangs before it is worth a word. */
 const longWaitMs = 20_000;
 
@@ -74,7 +80,7 @@ function isOurs(
   const { id } = targets[target] ?? {};
   if (id === undefined) return targets[target] === undefined;
   const nearly = namesOf(config).some((name) => distance(id, name) <= typingErrors);
-  return nearly || addressOf(client?.table.base_url)?.port === String(config.server.port);
+  return nearly || portIs(client?.table.base_url, config.server.port);
 }
 
 function checkTarget(
@@ -105,86 +111,87 @@ function checkTarget(
   return null;
 }
 
-function checkClient(
-  client: ClientTable,
-  place: string[],
-  { server, runtime }: Config,
-  report: Report,
-): void {
-  const wanted = `http://${server.host === "0.0.0.0" ? "127.0.0.1" : server.host}:${server.port}/v1`;
-  const address = addressOf(client.base_url);
-  const local = address !== null && ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].includes(address.hostname);
-  if (address === null)
-    report("error", place, `base_url is missing or no address; write base_url = "${wanted}"`);
-  else if (!["/v1", "/v1/", "/"].includes(address.pathname)) {
-    report(
-      "error",
-      [...place, "base_url"],
-      `${address.pathname} is no path of this server; write base_url = "${wanted}"`,
-    );
-  } else if (local && address.port !== String(server.port)) {
-    report(
-      "error",
-      [...place, "base_url"],
-      `this server listens on port ${server.port}; write base_url = "${wanted}"`,
-    );
-  }
+function checkClient(client: ClientTable, place: string[], config: Config, report: Report): void {
+  checkAddress(client, place, config, report);
   if (client.format !== undefined && client.format !== "openai_chat") {
-    report(
-      "error",
-      [...place, "format"],
-      `this server does not speak ${client.format}; write format = "openai_chat"`,
-    );
+    const message = `this server does not speak ${client.format}; write format = "openai_chat"`;
+    report("error", [...place, "format"], message);
   }
+  const { deadlineMs } = config.runtime;
+  const advised = deadlineMs + 3000;
   const timeoutMs = client.timeout_ms;
-  const advised = runtime.deadlineMs + 3000;
   if (timeoutMs === undefined) {
     report("warning", place, `without timeout_ms Switchyard waits for ever; write timeout_ms = ${advised}`);
-    return;
-  }
-  if (timeoutMs <= runtime.deadlineMs) {
-    const message = `timeout_ms = ${timeoutMs} ends before the judge's deadline_ms = ${runtime.deadlineMs}, and a timeout is the user's error; write timeout_ms = ${advised}`;
+  } else if (timeoutMs <= deadlineMs) {
+    const message = `timeout_ms = ${timeoutMs} ends before the judge's deadline_ms = ${deadlineMs}, and a timeout is the user's error; write timeout_ms = ${advised}`;
     report("error", [...place, "timeout_ms"], message);
+  } else if (timeoutMs > Math.max(longWaitMs, advised)) {
+    const message = `a judge that hangs keeps the user waiting ${timeoutMs / 1000} s; write timeout_ms = ${advised}`;
+    report("warning", [...place, "timeout_ms"], message);
   }
-  const waitMs = ((client.max_retries ?? defaultMaxRetries) + 1) * timeoutMs;
-  if (waitMs > longWaitMs) {
-    const message = `a judge that hangs keeps the user waiting ${waitMs / 1000} s (timeout_ms × (max_retries + 1)); lower one of them`;
-    report("warning", [...place, client.max_retries === undefined ? "timeout_ms" : "max_retries"], message);
-  }
+}
+
+function checkAddress(
+  { base_url: url }: ClientTable,
+  place: string[],
+  { server }: Config,
+  report: Report,
+): void {
+  const wanted = `${baseUrl(server.host, server.port)}/v1`;
+  const address = addressOf(url);
+  const isHere =
+    address !== null && (isLocal(address.hostname) || address.hostname === new URL(wanted).hostname);
+  const finding =
+    address === null
+      ? "base_url is missing or no address"
+      : address.protocol !== "http:" && isHere
+        ? "this server speaks plain HTTP"
+        : !["/v1", "/v1/", "/"].includes(address.pathname)
+          ? `${address.pathname} is no path of this server`
+          : isHere && portOf(address) !== server.port
+            ? `this server listens on port ${server.port}`
+            : null;
+  if (finding !== null) report("error", [...place, "base_url"], `${finding}; write base_url = "${wanted}"`);
 }
 
 function checkRoute(route: RouteTable, place: string[], judge: JudgeConfig | null, report: Report): void {
   if (route.mode === "escalation") {
     const message = 'this judge reads the prompt, not a running transcript; write mode = "capability"';
     report("error", [...place, "mode"], message);
+  } else if (route.mode === "custom") {
+    const message = 'this server answers capability verdicts only; write mode = "capability"';
+    report("error", [...place, "mode"], message);
+  } else if (route.classifier !== undefined) {
+    checkThresholds(route.classifier, [...place, "classifier"], judge, report);
+  } else checkThresholds(route, place, judge, report);
+}
+
+function checkThresholds(
+  table: Thresholds,
+  place: string[],
+  judge: JudgeConfig | null,
+  report: Report,
+): void {
+  const { base_threshold: base, threshold_step: step = 0 } = table;
+  if (base === undefined) {
+    const message =
+      "base_threshold is missing, and Switchyard refuses the route; write base_threshold = 0.80";
+    report("error", place, message);
     return;
   }
-  if (route.mode === "custom") {
-    report(
-      "error",
-      [...place, "mode"],
-      'this server answers capability verdicts only; write mode = "capability"',
-    );
-    return;
-  }
-  if (route.base_threshold === undefined) {
-    report(
-      "error",
-      place,
-      "base_threshold is missing, and Switchyard refuses the route; write base_threshold = 0.80",
-    );
+  const at = [...place, "threshold_step"];
+  if (base + 2 * step > 1) {
+    const message = `base_threshold + 2 × threshold_step is over 1, and Switchyard refuses the route; write threshold_step = 0.0`;
+    report("error", at, message);
     return;
   }
   const steps = judge === null ? 0 : thresholdSteps(judge.primaryRule);
-  const step = route.threshold_step ?? 0;
-  if (steps === 0 || step === 0) return;
-  const threshold = route.base_threshold + steps * step;
-  const effect =
-    threshold > 1
-      ? "so that the weak model is never used"
-      : `so that the threshold is ${threshold.toFixed(2)}`;
-  const message = `judge ${judge!.id} answers ${judge!.primaryRule}, which adds ${steps} × ${step}, ${effect}; write threshold_step = 0.0, or primary_rule = "SUP-4" for the judge`;
-  report(threshold > 1 ? "error" : "warning", [...place, "threshold_step"], message);
+  if (judge === null || steps === 0 || step === 0) return;
+  const threshold = base + steps * step;
+  const isOutOfReach = threshold >= 1;
+  const effect = isOutOfReach ? "the weak model is never used" : `the threshold is ${threshold.toFixed(2)}`;
+  const message = `judge ${judge.id} answers ${judge.primaryRule}, which adds ${steps} × ${step}, so that ${effect}; write threshold_step = 0.0, or primary_rule = "SUP-4" for the judge`;
+  report(isOutOfReach ? "error" : "warning", at, message);
 }
 
 function noRoute(config: Config): string {
@@ -197,4 +204,17 @@ function namesOf({ judges }: Config): string[] {
 
 function addressOf(url: string | undefined): URL | null {
   return url !== undefined && URL.canParse(url) ? new URL(url) : null;
+}
+
+function portIs(url: string | undefined, port: number): boolean {
+  const address = addressOf(url);
+  return address !== null && portOf(address) === port;
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+function isLocal(hostname: string): boolean {
+  return ["localhost", "[::1]", "0.0.0.0"].includes(hostname) || hostname.startsWith("127.");
 }

@@ -10,14 +10,15 @@ const Client = z.looseObject({
   max_retries: z.number().optional(),
 });
 const Target = z.looseObject({ id: z.string().optional(), llm_client: z.string().optional() });
+/** A classifier has them in its own table, where it has one. */
+const thresholds = { base_threshold: z.number().optional(), threshold_step: z.number().optional() };
 const Route = z.looseObject({
   type: z.string().optional(),
   mode: z.string().optional(),
   classifier_target: z.string().optional(),
-  classifier: z.looseObject({ target: z.string().optional() }).optional(),
+  classifier: z.looseObject({ target: z.string().optional(), ...thresholds }).optional(),
   models: z.looseObject({ judge: z.array(z.string()).optional() }).optional(),
-  base_threshold: z.number().optional(),
-  threshold_step: z.number().optional(),
+  ...thresholds,
 });
 const RoutesFile = z.looseObject({
   llm_clients: z.record(z.string(), Client).default({}),
@@ -52,3 +53,4 @@ export function parseRoutesFile(file: string, text: string): RoutesFile {
     `${file}: ${path.join(".")}: ${message}; Switchyard would not take it either`,
   );
 }
+export type Thresholds = Pick<RouteTable, "base_threshold" | "threshold_step">;

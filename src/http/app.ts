@@ -1,13 +1,14 @@
 // The HTTP surface: routes, keys, request ids, and every error in OpenAI's envelope.
 import { type Handler, Hono } from "hono";
 import { cors } from "hono/cors";
-import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
+import { asJudgeError, JudgeError } from "../errors.js";
 import { answerChat } from "./chat-route.js";
-import { errorEnvelope, wireForm } from "./errors.js";
 import { answerModel, answerModels } from "./models-route.js";
 import { openApiDocument } from "./openapi.js";
+import { refuse } from "./refusal.js";
 import { answerScore } from "./score-route.js";
 import type { AppEnv, RequestContext, Service } from "./service.js";
+import { answerReady, answerReload } from "./status-routes.js";
 
 /** A client's own request id is taken over when it looks like one. */
 const saneId = /^[\w.:-]{1,128}$/;
@@ -148,25 +149,6 @@ export function createApp(service: Service): Hono<AppEnv> {
   return app;
 }
 
-function answerReady({ judges: live, draining }: Service, context: RequestContext): Response {
-  const registry = live.current;
-  const ready = registry.ready && !draining();
-  const judges = Object.fromEntries(registry.judges.map((judge) => [judge.id, judge.ready]));
-  return context.json({ ready, judges }, ready ? 200 : 503);
-}
-
-/** Off (404) without an admin key; the keys of clients do not open it. */
-async function answerReload({ admin }: Service, context: RequestContext): Promise<Response> {
-  if (admin === null) throw new JudgeError("not_found", "no admin key is configured, so this path is off");
-  admin.access.check(context.req.header("authorization"));
-  try {
-    return context.json({ reloaded: true, judges: await admin.reload() });
-  } catch (error) {
-    const message = withoutPaths(asJudgeError(error).message);
-    throw new JudgeError("reload_failed", `the judges in service stay: ${message}`, { cause: error });
-  }
-}
-
 /** A client that is still sending would see its connection reset instead of an early answer. */
 async function uploadEnded({ limits }: Service, context: RequestContext): Promise<void> {
   const { incoming } = context.env;
@@ -184,23 +166,4 @@ async function uploadEnded({ limits }: Service, context: RequestContext): Promis
     incoming.once("end", ended).once("close", ended).once("error", ended);
     incoming.resume();
   });
-}
-
-/** Logs and counts a refusal that no route made; the id for its answer. */
-export function recordRefusal(service: Service, error: JudgeError, status: number): string {
-  const requestId = service.newId();
-  service.log.refused({ requestId, code: error.code, status, fault: null });
-  service.metrics.request("other", "refused", status, 0);
-  return requestId;
-}
-
-function refuse(service: Service, context: RequestContext, error: JudgeError): Response {
-  const { status, retryAfterSeconds } = wireForm(error);
-  const { cause } = error;
-  const fault = cause instanceof Error ? cause.name : null;
-  service.log.refused({ requestId: context.get("facts").id, code: error.code, status, fault });
-  context.header("content-type", "application/json");
-  if (status === 401) context.header("www-authenticate", "Bearer");
-  if (retryAfterSeconds !== undefined) context.header("retry-after", String(retryAfterSeconds));
-  return context.newResponse(errorEnvelope(error), status as 500);
 }

@@ -28,7 +28,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
 /** npm package → the files that may import it */
 const packages: Readonly<Record<string, RegExp>> = {
   "@hono/node-server": /^http\//,
-  "@huggingface/transformers": /^encoder\/onnx\/tokenizer\.ts$/,
+  "@huggingface/transformers": /^encoder\/onnx\/(tokenizer|frame)\.ts$/,
   "cli-progress": /^cli\/score\.ts$/,
   commander: /^main\.ts$/,
   "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
-import { parseRouterJson2, readRouterJson2, tensorsOf } from "../../../src/checkpoint/router-json-2.js";
+import { tensorsOf } from "../../../src/checkpoint/head-tensors.js";
+import { parseRouterJson2, readRouterJson2 } from "../../../src/checkpoint/router-json-2.js";
 import { writeRouterJson2 } from "../../../src/checkpoint/router-json-write.js";
 import { fromFloat32, parseSafetensors, serializeSafetensors } from "../../../src/checkpoint/safetensors.js";
 import type { HeadWeights, Linear, Member } from "../../../src/head/weights.js";

@@ -1,0 +1,120 @@
+// The tables of a configuration file, merged, → the parts of a Config: defaults, absolute paths, what must be named.
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import type { Config, ConfigSources, EncoderConfig, JudgeConfig, ServerConfig } from "./config.js";
+import {
+  adminKeyVariable,
+  type ConfigFile,
+  type EncoderTable,
+  type JudgeTable,
+  keysVariable,
+} from "./config-schema.js";
+import { hint, readKeysFile, readKeysVariable } from "./config-sources.js";
+import { JudgeError } from "./errors.js";
+
+const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
+
+/** The two judges that come with the package, as a file beside package.json would configure them. */
+export const embedded = {
+  encoders: {
+    smollm2: {
+      type: "onnx",
+      path: "checkpoints/smollm2-135m/encoder",
+      model: "HuggingFaceTB/SmolLM2-135M-Instruct",
+    },
+    minilm: {
+      type: "onnx",
+      path: "checkpoints/minilm-l6/encoder",
+      model: "sentence-transformers/all-MiniLM-L6-v2",
+    },
+  },
+  judges: {
+    "prefill-judge": { checkpoint: "checkpoints/smollm2-135m", encoder: "smollm2", output: weakModel },
+    "prefill-judge-fast": { checkpoint: "checkpoints/minilm-l6", encoder: "minilm", output: weakModel },
+  },
+} as const satisfies ConfigFile;
+
+interface Located {
+  readonly encoders: Record<string, EncoderTable>;
+  readonly judges: Record<string, JudgeTable> | undefined;
+}
+
+/** Paths relative to `base` made absolute. */
+export function absolute({ encoders, judges }: ConfigFile, base: string): Located {
+  const locate = <T extends object, K extends keyof T>(table: T, key: K): T =>
+    typeof table[key] === "string" ? { ...table, [key]: resolve(base, table[key]) } : table;
+  const each = <T extends object>(tables: Record<string, T>, key: keyof T) =>
+    Object.fromEntries(Object.entries(tables).map(([id, table]) => [id, locate(table, key)]));
+  return { encoders: each(encoders ?? {}, "path"), judges: judges && each(judges, "checkpoint") };
+}
+
+export function toEncoder(id: string, { type, path, model }: EncoderTable): EncoderConfig {
+  if (type === undefined)
+    throw new JudgeError("config", `encoders.${id}.type is missing; wanted type = "onnx"`);
+  if (path === undefined)
+    throw new JudgeError("config", `encoders.${id}.path is missing; wanted the folder of model.onnx`);
+  return { id, type, path, model: model ?? null };
+}
+
+export function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): JudgeConfig {
+  const { checkpoint, encoder } = table;
+  if (checkpoint === undefined)
+    throw new JudgeError("config", `judges.${id}.checkpoint is missing; wanted a checkpoint folder`);
+  if (encoder === undefined)
+    throw new JudgeError("config", `judges.${id}.encoder is missing; wanted one of ${encoderIds.join(", ")}`);
+  if (!encoderIds.includes(encoder)) {
+    throw new JudgeError(
+      "config",
+      `judges.${id}.encoder: no encoder is named "${encoder}"${hint(encoder, encoderIds)}`,
+    );
+  }
+  return {
+    id,
+    checkpoint,
+    encoder,
+    output: table.output ?? null,
+    aliases: table.aliases ?? [],
+    primaryRule: table.primary_rule ?? "SUP-4",
+    maxTokens: table.max_tokens ?? null,
+    truncation: table.truncation ?? null,
+    message: table.message ?? null,
+    calibration: table.calibration ?? "on",
+    acceptEncoder: table.accept_encoder ?? null,
+  };
+}
+
+export function toServer(
+  table: NonNullable<ConfigFile["server"]>,
+  base: string,
+  env: ConfigSources["env"],
+): ServerConfig {
+  const keys = (setting: "api_keys_file" | "admin_key_file", variable: string) => {
+    const file = table[setting];
+    const fromFile = file === undefined ? [] : readKeysFile(`server.${setting}`, resolve(base, file));
+    return [...fromFile, ...readKeysVariable(variable, env[variable])];
+  };
+  return {
+    host: table.host ?? "127.0.0.1",
+    port: table.port ?? 8080,
+    keys: keys("api_keys_file", keysVariable),
+    adminKeys: keys("admin_key_file", adminKeyVariable),
+    metricsNeedKey: table.metrics_need_key ?? false,
+    corsOrigins: table.cors_origins ?? [],
+    maxBodyBytes: table.max_body_bytes ?? 32 * 2 ** 20,
+    maxConnections: table.max_connections ?? 1024,
+    requestTimeoutMs: table.request_timeout_ms ?? 30_000,
+    shutdownGraceMs: table.shutdown_grace_ms ?? 10_000,
+  };
+}
+
+export function toLog({ level, file }: NonNullable<ConfigFile["log"]>, base: string): Config["log"] {
+  return { level: level ?? "info", file: file === undefined ? null : resolve(base, file) };
+}
+
+export function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["runtime"] {
+  return {
+    threads: table.threads ?? availableParallelism(),
+    deadlineMs: table.deadline_ms ?? 2000,
+    onFailure: table.on_failure ?? "abstain",
+  };
+}
