@@ -46,9 +46,9 @@ export function refusedAt({ row, line }: Place, field: string | null, finding: s
   return new JudgeError("usage", `row ${row} (line ${line})${place}: ${finding}`);
 }
 
-/** A name of the user's for a message: in quotes, short. */
-export function quoted(name: string): string {
-  return JSON.stringify(name.length > 40 ? `${name.slice(0, 39)}…` : name);
+/** A name of the user's for a message: in quotes, cut beyond `longest` characters. */
+export function quoted(name: string, longest = 40): string {
+  return JSON.stringify(name.length > longest ? `${name.slice(0, longest - 1)}…` : name);
 }
 
 /**

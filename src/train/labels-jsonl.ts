@@ -1,29 +1,30 @@
 // Labels as JSON lines: id, prompt or messages, split, group, source, weight, labels {output: true | false | null}.
 import * as z from "zod";
-import { JudgeError } from "../errors.js";
+import { readJsonRows, wanted } from "./json-rows.js";
 import { checkedText, type LabelRecord, type Place, refusedAt, type TextReader } from "./label-record.js";
 
-/** Longer lines are refused before they are parsed. */
-const maxLineCharacters = 32_000_000;
-
-const name = z.string({ error: "wanted a string" }).trim();
+const name = z.string(wanted("a string")).trim();
+const outputName = z.string().trim().min(1);
 const Row = z.looseObject({
-  id: name.min(1, { error: "wanted a string that is not empty" }).nullish(),
-  prompt: z.string({ error: "wanted a string" }).optional(),
-  messages: z.array(z.unknown(), { error: "wanted an array of chat messages" }).optional(),
+  id: name.min(1, wanted("a name for the row")).nullish(),
+  prompt: z.string(wanted("a string")).optional(),
+  messages: z.array(z.unknown(), wanted("an array of chat messages")).optional(),
   split: name.nullish(),
   group: name.nullish(),
   source: name.nullish(),
-  weight: z.number({ error: "wanted a number" }).positive({ error: "wanted a number above 0" }).nullish(),
+  weight: z.number(wanted("a number above 0")).positive(wanted("a number above 0")).nullish(),
   labels: z
-    .record(z.string().trim().min(1), z.boolean({ error: "wanted true, false or null" }).nullable(), {
-      error: "wanted an object of output names with true, false or null",
-    })
-    .refine((labels) => Object.keys(labels).length > 0, { error: "wanted at least one output" }),
+    .record(
+      outputName,
+      z.boolean(wanted("true, false or null")).nullable(),
+      wanted("an object that gives true, false or null by output"),
+    )
+    .refine((labels) => Object.keys(labels).length > 0, { error: "found no output, wanted at least one" }),
   output_tokens: z
     .record(
-      z.string().trim(),
-      z.int({ error: "wanted a whole number" }).nonnegative({ error: "wanted 0 or more" }).nullable(),
+      outputName,
+      z.int(wanted("a whole number")).nonnegative(wanted("0 or more")).nullable(),
+      wanted("an object that gives whole numbers by output"),
     )
     .nullish(),
 });
@@ -40,8 +41,7 @@ export function* readJsonlLabels(
   reader: TextReader,
   ignored: Set<string>,
 ): Generator<LabelRecord> {
-  for (const { place, value } of readJsonLines(text)) {
-    const row = checkedRow(place, value);
+  for (const { place, value: row } of readJsonRows(text, Row, "a JSON object with prompt and labels")) {
     for (const field of Object.keys(row)) if (!Object.hasOwn(Row.shape, field)) ignored.add(field);
     yield {
       ...place,
@@ -54,65 +54,23 @@ export function* readJsonlLabels(
       entries: Object.entries(row.labels).map(([output, solved]) => ({
         output,
         solved,
-        outputTokens: row.output_tokens?.[output] ?? null,
+        outputTokens: tokensOf(row, output),
       })),
     };
   }
 }
 
-/**
- * Every line's value with its place.
- *
- * @throws JudgeError `usage` naming the line that is no JSON, or too long
- */
-export function* readJsonLines(text: string): Generator<{ place: Place; value: unknown }> {
-  let row = 0;
-  let start = text.startsWith("\uFEFF") ? 1 : 0;
-  for (let line = 1; start < text.length; line++) {
-    const found = text.indexOf("\n", start);
-    const end = found < 0 ? text.length : found;
-    const place = { row: row + 1, line };
-    if (end - start > maxLineCharacters) {
-      const finding = `found a line of ${end - start} characters, wanted at most ${maxLineCharacters}`;
-      throw refusedAt(place, null, `${finding}; write one JSON object a line`);
-    }
-    const content = text.slice(start, end).trim();
-    start = end + 1;
-    if (content === "") continue;
-    row++;
-    yield { place, value: parseLine(place, content) };
-  }
-}
-
-function parseLine(place: Place, content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch (error) {
-    // the parser's own message quotes the text, so only its kind is told
-    const finding = "found no JSON, wanted one object a line, without commas between lines";
-    throw new JudgeError("usage", refusedAt(place, null, finding).message, { cause: error });
-  }
-}
-
-function checkedRow(place: Place, value: unknown): Row {
-  const result = Row.safeParse(value);
-  if (!result.success) {
-    const issue = result.error.issues[0]!;
-    const field = issue.path.length === 0 ? null : `field ${issue.path.join(".")}`;
-    throw refusedAt(place, field, field === null ? "wanted a JSON object with labels" : issue.message);
-  }
-  const { prompt, messages } = result.data;
-  if (prompt === undefined && messages === undefined) {
-    throw refusedAt(place, "field prompt", "is missing; wanted prompt, a string, or messages, an array");
-  }
-  if (prompt !== undefined && messages !== undefined) {
-    throw refusedAt(place, "field messages", "found beside prompt; give one of them");
-  }
-  return result.data;
+function tokensOf({ output_tokens: tokens }: Row, output: string): number | null {
+  return tokens != null && Object.hasOwn(tokens, output) ? tokens[output]! : null;
 }
 
 function readText(place: Place, { prompt, messages }: Row, reader: TextReader): string {
-  return prompt === undefined
-    ? checkedText(place, "field messages", reader.readMessages(messages!))
-    : checkedText(place, "field prompt", reader.readPrompt(prompt));
+  if (prompt !== undefined && messages !== undefined) {
+    throw refusedAt(place, "field messages", "found beside prompt; give one of them");
+  }
+  if (prompt !== undefined) return checkedText(place, "field prompt", reader.readPrompt(prompt));
+  if (messages === undefined) {
+    throw refusedAt(place, "field prompt", "found nothing, wanted prompt, a string, or messages, an array");
+  }
+  return checkedText(place, "field messages", reader.readMessages(messages));
 }

@@ -1,0 +1,96 @@
+// What a judge must beat, trained on the same rows: a constant, the group's base rate, and TF-IDF with logistic regression.
+import { sparseDesign } from "./design.js";
+import type { LabelRow } from "./labels.js";
+import { fitLogistic, predictLogistic } from "./logistic.js";
+import { applyTfidf, fitTfidf } from "./tfidf.js";
+
+export type FloorName = "constant" | "group base rate" | "TF-IDF";
+
+export interface Floor {
+  readonly name: FloorName;
+  /** probabilities by output, [rows] each */
+  predict(rows: readonly LabelRow[]): Float64Array[];
+}
+
+/** @param rows the judge's training rows; null labels are left out, weights count */
+export function fitFloors(rows: readonly LabelRow[], outputCount: number): Floor[] {
+  return [fitConstant(rows, outputCount), fitGroupRate(rows, outputCount), fitText(rows, outputCount)];
+}
+
+/** The share of the training rows that the output solves. */
+export function fitConstant(rows: readonly LabelRow[], outputCount: number): Floor {
+  const rates = outputsOf(outputCount).map((output) => solvedRate(rows, output) ?? 0.5);
+  return {
+    name: "constant",
+    predict: (asked) => rates.map((rate) => new Float64Array(asked.length).fill(rate)),
+  };
+}
+
+/** The share of the group's training rows that the output solves; the overall share for an unknown or unlabelled group. */
+export function fitGroupRate(rows: readonly LabelRow[], outputCount: number): Floor {
+  const groups = new Map<string | null, LabelRow[]>();
+  for (const row of rows) {
+    const members = groups.get(row.group);
+    if (members === undefined) groups.set(row.group, [row]);
+    else members.push(row);
+  }
+  const outputs = outputsOf(outputCount).map((output) => ({
+    overall: solvedRate(rows, output) ?? 0.5,
+    rates: new Map([...groups].map(([group, members]) => [group, solvedRate(members, output)])),
+  }));
+  return {
+    name: "group base rate",
+    predict: (asked) =>
+      outputs.map(({ overall, rates }) =>
+        Float64Array.from(asked, ({ group }) => rates.get(group) ?? overall),
+      ),
+  };
+}
+
+/** Logistic regression on character n-grams; the constant for an output with one class. */
+export function fitText(rows: readonly LabelRow[], outputCount: number): Floor {
+  const texts = rows.map(({ text }) => text);
+  const tfidf = fitTfidf(texts);
+  const design = sparseDesign(applyTfidf(tfidf, texts));
+  const models = outputsOf(outputCount).map((output) => {
+    const rate = solvedRate(rows, output) ?? 0.5;
+    if (rate === 0 || rate === 1 || rows.every(({ labels }) => labels[output] === null)) return rate;
+    const solved = Uint8Array.from(rows, ({ labels }) => (labels[output] === true ? 1 : 0));
+    const sampleWeight = Float64Array.from(rows, ({ labels, weight }) =>
+      labels[output] === null ? 0 : weight,
+    );
+    return fitLogistic(design, solved, { sampleWeight });
+  });
+  return {
+    name: "TF-IDF",
+    predict(asked) {
+      const features = sparseDesign(
+        applyTfidf(
+          tfidf,
+          asked.map(({ text }) => text),
+        ),
+      );
+      return models.map((model) =>
+        typeof model === "number"
+          ? new Float64Array(asked.length).fill(model)
+          : predictLogistic(model, features),
+      );
+    },
+  };
+}
+
+function outputsOf(count: number): number[] {
+  return Array.from({ length: count }, (_, output) => output);
+}
+
+/** Null where no row has a label. */
+function solvedRate(rows: readonly LabelRow[], output: number): number | null {
+  let solved = 0;
+  let total = 0;
+  for (const { labels, weight } of rows) {
+    if (labels[output] === null) continue;
+    total += weight;
+    if (labels[output] === true) solved += weight;
+  }
+  return total > 0 ? solved / total : null;
+}

@@ -1,0 +1,70 @@
+// JSON lines whose faults are named by row, line and field. Label files and recorded scores are read through it.
+import type * as z from "zod";
+import { type Place, refusedAt } from "./label-record.js";
+
+/** Longer lines are refused before they are parsed. */
+const maxLineCharacters = 32_000_000;
+
+/**
+ * Every line's value with its place, one at a time; blank lines and a leading byte order mark are passed over.
+ *
+ * @param wanted what a row must be, for the message
+ * @throws JudgeError `usage` naming row, line and field of the first fault
+ */
+export function* readJsonRows<T>(
+  text: string,
+  schema: z.ZodType<T>,
+  wanted: string,
+): Generator<{ place: Place; value: T }> {
+  let row = 0;
+  let start = text.startsWith("\uFEFF") ? 1 : 0;
+  for (let line = 1; start < text.length; line++) {
+    const found = text.indexOf("\n", start);
+    const end = found < 0 ? text.length : found;
+    const place = { row: row + 1, line };
+    if (end - start > maxLineCharacters) {
+      const finding = `found a line of ${end - start} characters, wanted at most ${maxLineCharacters}`;
+      throw refusedAt(place, null, `${finding}; write one JSON object a line`);
+    }
+    const content = text.slice(start, end).trim();
+    start = end + 1;
+    if (content === "") continue;
+    row++;
+    yield { place, value: checked(place, parseLine(place, content), { schema, wanted }) };
+  }
+}
+
+function parseLine(place: Place, content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    // the parser's own message quotes the text
+    throw refusedAt(place, null, "found no JSON; wanted one object a line, without commas between lines");
+  }
+}
+
+function checked<T>(
+  place: Place,
+  value: unknown,
+  { schema, wanted }: { schema: z.ZodType<T>; wanted: string },
+): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const { path, message } = result.error.issues[0]!;
+  if (path.length === 0) throw refusedAt(place, null, `found ${kindOf(value)}, wanted ${wanted}`);
+  throw refusedAt(place, `field ${path.join(".")}`, message);
+}
+
+/** For a schema's `error`: what was found and what was wanted. */
+export function wanted(what: string): { error: (issue: { readonly input?: unknown }) => string } {
+  return { error: ({ input }) => `found ${kindOf(input)}, wanted ${what}` };
+}
+
+/** A value's kind; numbers and truth values themselves, but no text of the user's. */
+function kindOf(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === "") return "an empty string";
+  if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value === "string") return `a string of ${value.length} characters`;
+  return Array.isArray(value) ? "an array" : "an object";
+}

@@ -1,0 +1,66 @@
+// Recorded scores of another judge, as JSON lines: {"id": …, "p_solve": …} or {"id": …, "probabilities": {output: …}}, as
+// `score --file` prints them.
+import * as z from "zod";
+import { readJsonRows, wanted } from "./json-rows.js";
+import { refusedAt } from "./label-record.js";
+import type { LabelRow } from "./labels.js";
+
+const number = wanted("a number from 0 to 1");
+const probability = z.number(number).min(0, number).max(1, number);
+const ScoreRow = z.looseObject({
+  id: z.string(wanted("the id of a row, a string")),
+  p_solve: probability.nullish(),
+  probabilities: z
+    .record(z.string(), probability.nullable(), wanted("an object of numbers by output"))
+    .nullish(),
+  /** the reason, where the judge could not judge: its p_solve of 0 is no score then */
+  abstained: z.string(wanted("a string or null")).nullish(),
+});
+type ScoreRow = z.infer<typeof ScoreRow>;
+
+export interface Scores {
+  /** by output, [rows] each, NaN where nothing is recorded; null for an output without any */
+  readonly byOutput: readonly (Float64Array | null)[];
+  /** ids that no row has */
+  readonly unknownIds: readonly string[];
+}
+
+/**
+ * @param pSolveOutput the output that a bare p_solve is about
+ * @throws JudgeError `usage` naming row, line and field of the first fault
+ */
+export function parseScores(
+  content: string,
+  { rows, outputNames }: { rows: readonly LabelRow[]; outputNames: readonly string[] },
+  pSolveOutput: number,
+): Scores {
+  const places = new Map(rows.map(({ id }, index) => [id, index]));
+  const byOutput = outputNames.map(() => new Float64Array(rows.length).fill(Number.NaN));
+  const seen = new Set<string>();
+  const unknownIds: string[] = [];
+  for (const { place, value } of readJsonRows(content, ScoreRow, "a JSON object with id and p_solve")) {
+    if (seen.has(value.id))
+      throw refusedAt(place, "field id", "found an earlier row's id; give each row one score");
+    seen.add(value.id);
+    const row = places.get(value.id);
+    if (row === undefined) {
+      unknownIds.push(value.id);
+      continue;
+    }
+    outputNames.forEach((name, output) => {
+      byOutput[output]![row] = recorded(value, name, output === pSolveOutput) ?? Number.NaN;
+    });
+  }
+  return {
+    byOutput: byOutput.map((values) => (values.every(Number.isNaN) ? null : values)),
+    unknownIds,
+  };
+}
+
+/** The output's own probability before the bare p_solve. */
+function recorded(row: ScoreRow, output: string, isPSolve: boolean): number | null {
+  const { p_solve: pSolve, probabilities, abstained } = row;
+  if (abstained != null) return null;
+  const own = probabilities != null && Object.hasOwn(probabilities, output) ? probabilities[output]! : null;
+  return own ?? (isPSolve ? (pSolve ?? null) : null);
+}

@@ -1,0 +1,120 @@
+// Merging of records, and what is reported of a file.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseLabels, withOutputs } from "../../../src/train/labels.js";
+import { countLabels, labelProblems } from "../../../src/train/labels-report.js";
+import { refusal } from "../refusal.js";
+import { labelRow } from "./reference.js";
+import { textReader } from "./text-reader.js";
+
+const parse = (...rows: unknown[]) =>
+  parseLabels(rows.map((row) => JSON.stringify(row)).join("\n"), "jsonl", textReader);
+
+test("duplicates by white space and case become one row that keeps the first's text and id", () => {
+  const { rows, report } = parse(
+    { id: "a", prompt: "What  is\n2+2?", labels: { weak: true } },
+    { id: "b", prompt: " what is 2+2? ", labels: { weak: true, strong: false } },
+    { id: "c", prompt: "What is 2+3?", labels: { weak: true } },
+  );
+  assert.deepEqual(
+    rows.map(({ id, text, labels, copies }) => ({ id, text, labels, copies })),
+    [
+      { id: "a", text: "What  is\n2+2?", labels: [true, false], copies: 2 },
+      { id: "c", text: "What is 2+3?", labels: [true, null], copies: 1 },
+    ],
+  );
+  assert.equal(report.records, 3);
+  assert.equal(report.duplicates, 1);
+  assert.deepEqual(report.merged, [{ id: "b", into: "a" }]);
+  assert.deepEqual(report.conflicts, []);
+});
+
+test("labels that disagree are masked and reported, whatever comes after", () => {
+  const { rows, report } = parse(
+    { id: "a", prompt: "q", labels: { weak: true, strong: true } },
+    { id: "b", prompt: "Q", labels: { weak: false, strong: true } },
+    { id: "c", prompt: "q ", labels: { weak: true } },
+  );
+  assert.deepEqual(rows[0]?.labels, [null, true]);
+  assert.equal(rows[0]?.copies, 3);
+  assert.deepEqual(report.conflicts, [{ id: "a", kind: "label", output: "weak", rows: [2, 3] }]);
+});
+
+test("a missing label is no conflict: it is filled by a known one", () => {
+  const { rows, report } = parse(
+    { prompt: "q", labels: { weak: null, strong: true } },
+    { prompt: "q", labels: { weak: false, strong: null } },
+  );
+  assert.deepEqual(rows[0]?.labels, [false, true]);
+  assert.deepEqual(report.conflicts, []);
+});
+
+test("group, source and weight that disagree are reported, and the first stays", () => {
+  const { rows, report } = parse(
+    { id: "a", prompt: "q", group: "g", source: "measured", weight: 2, labels: { m: true } },
+    { id: "b", prompt: "q", group: "h", source: "distilled", labels: { m: true } },
+  );
+  assert.deepEqual([rows[0]?.group, rows[0]?.source, rows[0]?.weight], ["g", "measured", 2]);
+  assert.deepEqual(
+    report.conflicts.map(({ kind, rows: at }) => [kind, at]),
+    [
+      ["group", [2]],
+      ["source", [2]],
+      ["weight", [2]],
+    ],
+  );
+});
+
+test("one prompt in two splits stays two rows and is reported", () => {
+  const { rows, report } = parse(
+    { id: "a", prompt: "q", split: "train", labels: { m: true } },
+    { id: "b", prompt: "Q", split: "test", labels: { m: false } },
+    { id: "c", prompt: "other", split: "test", labels: { m: false } },
+  );
+  assert.equal(rows.length, 3);
+  assert.deepEqual(report.acrossSplits, [{ ids: ["a", "b"], splits: ["train", "test"] }]);
+  assert.deepEqual(report.conflicts, []);
+});
+
+test("an id of two different prompts is refused by both rows", () => {
+  const { message } = refusal("usage", () =>
+    parse({ id: "a", prompt: "q", labels: { m: true } }, { id: "a", prompt: "r", labels: { m: true } }),
+  );
+  assert.match(message, /^row 2 \(line 2\), id: found "a" again, which row 1 has for another prompt/);
+});
+
+test("an id may come again with its prompt, as in a file of one record for each model", () => {
+  const { rows, report } = parse(
+    { id: "a", prompt: "q", labels: { weak: true } },
+    { id: "a", prompt: "q", labels: { strong: true } },
+  );
+  assert.deepEqual(rows[0]?.labels, [true, true]);
+  assert.deepEqual(report.merged, []);
+  assert.equal(rows[0]?.copies, 1);
+});
+
+test("counts and problems by output", () => {
+  const rows = Array.from({ length: 300 }, (_, index) =>
+    labelRow({
+      id: `${index}`,
+      labels: [index % 2 === 0, true, null, index === 0, index < 100 ? index > 50 : null],
+    }),
+  );
+  const counts = countLabels(rows, ["good", "all", "none", "rare", "few"]);
+  assert.deepEqual(counts[0], { output: "good", solved: 150, failed: 150, missing: 0 });
+  assert.deepEqual(counts[4], { output: "few", solved: 49, failed: 51, missing: 200 });
+  assert.deepEqual(labelProblems(counts), [
+    { kind: "one_class", output: "all" },
+    { kind: "no_labels", output: "none" },
+    { kind: "rare_class", output: "rare", rows: 1, wanted: 30 },
+    { kind: "few_rows", output: "few", rows: 100, wanted: 200 },
+  ]);
+  assert.deepEqual(labelProblems(counts.slice(0, 1), { rows: 301, rarerClass: 1 }), [
+    { kind: "few_rows", output: "good", rows: 300, wanted: 301 },
+  ]);
+});
+
+test("labels in the order of a checkpoint's outputs, null for what they lack", () => {
+  const labels = parse({ prompt: "q", labels: { weak: true, strong: false } });
+  assert.deepEqual(withOutputs(labels, ["strong", "other", "weak"])[0]?.labels, [false, null, true]);
+});
