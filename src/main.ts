@@ -5,6 +5,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError, Option } from "commander";
 import { type WritableFormat, writableFormats } from "./checkpoint/content.js";
+import type { CalibrateCommand } from "./cli/calibrate.js";
+import type { EvaluateCommand } from "./cli/evaluate.js";
 import { baseUrl, routesToml } from "./cli/routes-text.js";
 import { createTerminal } from "./cli/terminal.js";
 import { type Config, loadConfig } from "./config.js";
@@ -124,6 +126,58 @@ withSettings(
       { checkpoint, encoder: options.encoder, prompts: options.prompts },
       terminal,
     );
+  });
+
+program
+  .command("labels")
+  .description("make label files")
+  .command("import")
+  .description("bring the records of another project into label rows")
+  .command("routellm")
+  .description("from a clone of the RouteLLM repository: MMLU and GSM8K, one label per model")
+  .argument("<clone>", "folder of the clone")
+  .argument("<out>", "JSON lines to write")
+  .action(async (clone: string, output: string) => {
+    const { importRoutellmCommand } = await import("./cli/labels-import.js");
+    await importRoutellmCommand(clone, output, terminal);
+  });
+
+function withLabels(command: Command): Command {
+  return withSettings(command)
+    .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
+    .option("--judge <name>", "a configured judge; without it and without --checkpoint, the first")
+    .option("--checkpoint <path>", "a checkpoint instead; needs --encoder")
+    .option("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+    .option("--split <name>", "rows of this split; without it, all but those for training")
+    .option("--train-split <name>", "rows the judge was trained on", "train")
+    .option("--seed <number>", "of the bootstrap", numberOf, 1)
+    .option("--json", "as JSON");
+}
+
+/** @throws JudgeError `usage` for what is no number */
+function numberOf(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value)) return value;
+  throw new JudgeError("usage", `found "${text}", wanted a number`);
+}
+
+withLabels(program.command("evaluate").description("say how good a judge is on labelled prompts"))
+  .option("--against <paths...>", "other checkpoints, or recorded scores (.jsonl with id and p_solve)", [])
+  .option("--threshold <number>", "of the decisions", numberOf, 0.8)
+  .option("--errors <file>", "write the wrong decisions as CSV")
+  .action(async (options: EvaluateCommand, command) => {
+    const { evaluateCommand } = await import("./cli/evaluate.js");
+    await evaluateCommand(configOf(command), { ...options, json: options.json === true }, terminal);
+  });
+
+withLabels(program.command("calibrate").description("choose a route's base_threshold"))
+  .option("--target-weak-share <share>", "so many requests for the weak model", numberOf)
+  .option("--min-accuracy <share>", "as many for the weak model as this accuracy allows", numberOf)
+  .option("--max-cost <cost>", "a request costs at most this on average", numberOf)
+  .option("--strong <output>", "the strong model in the labels: accuracy is then that of the route")
+  .action(async (options: CalibrateCommand, command) => {
+    const { calibrateCommand } = await import("./cli/calibrate.js");
+    await calibrateCommand(configOf(command), { ...options, json: options.json === true }, terminal);
   });
 
 function readText(file: string): string {

@@ -1,15 +1,11 @@
 // `verify`: a checkpoint on an encoder, against its selftest or a file of reference rows.
-import { resolve } from "node:path";
 import * as z from "zod";
-import { loadCheckpoint } from "../checkpoint/load.js";
-import { composeJudges } from "../compose.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
-import { createLog } from "../observe/log.js";
-import { createMetrics } from "../observe/metrics.js";
 import { readJsonLines } from "./json-lines.js";
+import { withCheckpoint } from "./one-judge.js";
 import type { Terminal } from "./terminal.js";
 
 export interface VerifyOptions {
@@ -25,17 +21,12 @@ const Row = z.looseObject({ prompt: z.string().min(1), probabilities: z.record(z
 const defaultTolerance = 2e-3;
 
 /**
- * @param config threads and deadline; its judges are not used
+ * @param config threads and configured encoders; its judges are not used
  * @throws JudgeError `checkpoint` when the two do not fit, or a probability differs beyond the tolerance
  */
-export async function verify(config: Config, options: VerifyOptions, terminal: Terminal): Promise<void> {
-  const observers = { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
-  const { head } = await loadCheckpoint(options.checkpoint);
-  const judges = await composeJudges(pairOf(config, options, head.outputNames[0]!), observers);
-  try {
-    await judges.start();
-    const [judge] = judges.registry.judges;
-    const { selftest } = judge!.checkpoint;
+export function verify(config: Config, options: VerifyOptions, terminal: Terminal): Promise<void> {
+  return withCheckpoint(config, options, async (judge) => {
+    const { selftest } = judge.checkpoint;
     const rows =
       options.prompts === undefined
         ? selftest?.prompts
@@ -51,33 +42,8 @@ export async function verify(config: Config, options: VerifyOptions, terminal: T
       );
     }
     const tolerance = selftest?.tolerance ?? defaultTolerance;
-    for (const line of await compare(judge!, rows, tolerance)) terminal.print(line);
-  } finally {
-    await judges.close();
-  }
-}
-
-/** One judge on one encoder, whatever it is called elsewhere. */
-function pairOf(config: Config, { checkpoint, encoder }: VerifyOptions, output: string): Config {
-  const judge = {
-    id: "verify",
-    checkpoint: resolve(checkpoint),
-    encoder: "verify",
-    output,
-    aliases: [],
-    primaryRule: "SUP-4",
-    maxTokens: null,
-    truncation: null,
-    message: null,
-    calibration: "off",
-    acceptEncoder: null,
-  } as const;
-  return {
-    ...config,
-    defaultJudge: null,
-    encoders: [{ id: "verify", type: "onnx", path: resolve(encoder), model: null }],
-    judges: [judge],
-  };
+    for (const line of await compare(judge, rows, tolerance)) terminal.print(line);
+  });
 }
 
 async function compare(

@@ -1,0 +1,167 @@
+// `evaluate`, `calibrate` and `labels import` as real processes, on the tiny judge and labels made here.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import type { EvaluationReport } from "../../src/train/evaluate.js";
+import { packagePath } from "../support/fixtures.js";
+import { tinyConfig } from "../support/judge-server.js";
+
+const folder = mkdtempSync(join(tmpdir(), "judge-labels-"));
+after(() => rmSync(folder, { recursive: true }));
+const write = (name: string, content: string): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+const run = (...args: string[]) =>
+  spawnSync(process.execPath, [packagePath("dist/src/main.js"), ...args], { encoding: "utf8" });
+
+const config = write("tiny.toml", tinyConfig);
+const prompts = Array.from(
+  { length: 60 },
+  (_, index) => `Task ${index}: ${"add the numbers ".repeat(index % 7)}`,
+);
+const scored = run(
+  "score",
+  "--config",
+  config,
+  "--file",
+  write("prompts.jsonl", prompts.map((prompt) => JSON.stringify({ prompt })).join("\n")),
+);
+const p = scored.stdout
+  .trim()
+  .split("\n")
+  .map((line) => (JSON.parse(line) as { p_solve: number }).p_solve);
+const median = p.toSorted((a, b) => a - b)[30]!;
+/** Labels that the judge's own output ranks without a fault; two thirds for evaluation. */
+const rows = prompts.map((prompt, index) => ({
+  id: `r${index}`,
+  prompt,
+  split: index % 3 === 0 ? "train" : "test",
+  group: index % 2 === 0 ? "even" : "odd",
+  labels: { weak: p[index]! >= median, strong: true },
+}));
+const labels = write("labels.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+
+describe("evaluate", () => {
+  test("reports the judge's figures with intervals, and the floors fitted on the train rows", () => {
+    const { status, stdout, stderr } = run("evaluate", "--config", config, "--labels", labels, "--json");
+    assert.equal(status, 0, stderr);
+    const report = JSON.parse(stdout) as EvaluationReport;
+    const [weak] = report.outputs;
+    assert.equal(report.rows, 40);
+    assert.equal(weak!.output, "weak");
+    assert.equal(weak!.all.judge.auc.value, 1);
+    assert.deepEqual(
+      weak!.all.against.map(({ name }) => name),
+      ["constant", "group base rate", "TF-IDF"],
+    );
+    assert.equal(weak!.all.against[0]!.judgeMinus.auc.value, 0.5);
+    assert.deepEqual(weak!.groups.map(({ name }) => name).sort(), ["even", "odd"]);
+  });
+
+  test("prints tables for a reader, and the wrong decisions as CSV", () => {
+    const errors = join(folder, "errors.csv");
+    const threshold = String(median + 1e-6);
+    const { status, stdout } = run(
+      "evaluate",
+      "--config",
+      config,
+      "--labels",
+      labels,
+      "--threshold",
+      threshold,
+      "--errors",
+      errors,
+    );
+    assert.equal(status, 0);
+    assert.match(stdout, /weak: 40 labelled rows, .* solved\n\n.*judge +constant \(judge minus it\)/);
+    assert.match(stdout, /^AUC +1\.000 \[1\.000, 1\.000\] +0\.500 \(\+0\.500/m);
+    assert.match(readFileSync(errors, "utf8"), /^id,split,group,source,p_solve,solved,error,prompt\n/);
+  });
+
+  test("compares with recorded scores of another judge, by row id", () => {
+    const scores = write(
+      "scores.jsonl",
+      rows.map(({ id }, index) => JSON.stringify({ id, p_solve: 1 - p[index]! })).join("\n"),
+    );
+    const { stdout } = run("evaluate", "--config", config, "--labels", labels, "--against", scores, "--json");
+    const report = JSON.parse(stdout) as EvaluationReport;
+    const other = report.outputs[0]!.all.against.at(-1)!;
+    assert.equal(other.name, scores);
+    assert.equal(other.figures.auc.value, 0);
+    assert.equal(other.judgeMinus.auc.value, 1);
+  });
+
+  test("refuses rows that the judge was trained on, and labels of other models", () => {
+    const overlap = run("evaluate", "--config", config, "--labels", labels, "--split", "train");
+    assert.equal(overlap.status, 2);
+    assert.match(overlap.stderr, /r0/);
+    const other = write("other.jsonl", '{"id":"a","prompt":"x","labels":{"other":true}}');
+    const { status, stderr } = run("evaluate", "--config", config, "--labels", other);
+    assert.equal(status, 2);
+    assert.match(stderr, /labels other, the judge predicts weak, strong/);
+  });
+});
+
+describe("calibrate", () => {
+  const calibrate = (...args: string[]) => run("calibrate", "--config", config, "--labels", labels, ...args);
+
+  test("gives the threshold of a weak share, with the line for routes.toml", () => {
+    const { status, stdout, stderr } = calibrate("--target-weak-share", "0.5");
+    assert.equal(status, 0, stderr);
+    const threshold = Number(/^base_threshold = (\d\.\d{4})$/m.exec(stdout)![1]);
+    const test = rows.flatMap(({ split }, index) => (split === "test" ? [p[index]!] : []));
+    const share = test.filter((value) => value >= threshold - 1e-4).length / test.length;
+    assert.ok(Math.abs(share - 0.5) <= 0.05, `share ${share}`);
+  });
+
+  test("gives the threshold of an accuracy of the route", () => {
+    const { stdout } = calibrate("--min-accuracy", "1", "--strong", "strong", "--json");
+    const choice = JSON.parse(stdout) as { baseThreshold: { value: number }; accuracyOf: string };
+    assert.equal(choice.accuracyOf, "route");
+    assert.ok(Math.abs(choice.baseThreshold.value - median) < 0.02);
+  });
+
+  test("wants one target", () => {
+    for (const args of [[], ["--target-weak-share", "0.5", "--min-accuracy", "0.9"]]) {
+      const { status, stderr } = calibrate(...args);
+      assert.equal(status, 2);
+      assert.match(stderr, /give one target/);
+    }
+    assert.match(calibrate("--target-weak-share", "half").stderr, /found "half", wanted a number/);
+  });
+});
+
+test("labels import routellm brings both benchmarks into rows, and nulls a column that was recorded wrongly", () => {
+  const clone = join(folder, "clone");
+  mkdirSync(join(clone, "evals/mmlu/responses"), { recursive: true });
+  mkdirSync(join(clone, "evals/gsm8k"), { recursive: true });
+  write(
+    "clone/evals/mmlu/responses/mmlu_algebra.csv",
+    ',prompt,weak,strong\n0,"1+1?\nA. 2",True,True\n1,Q2,False,True\n2,q2 ,True,True\n',
+  );
+  const gsm8k = Array.from(
+    { length: 20 },
+    (_, index) => `g${index},${index % 2 === 0 ? "True" : "False"},False`,
+  );
+  write("clone/evals/gsm8k/gsm8k_responses.csv", `prompt,weak,strong\n${gsm8k.join("\n")}\n`);
+  const output = join(folder, "imported.jsonl");
+  const { status, stdout } = run("labels", "import", "routellm", clone, output);
+  assert.equal(status, 0);
+  assert.match(stdout, /22 rows from 2 files, 1 duplicates left out\ngsm8k: strong solved 0\.0 %/);
+  const [first, , third] = readFileSync(output, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(first, {
+    id: "algebra-1",
+    prompt: "1+1?\nA. 2",
+    group: "algebra",
+    source: "measured",
+    labels: { weak: true, strong: true },
+  });
+  assert.deepEqual(third.labels, { weak: true, strong: null });
+});
