@@ -1,11 +1,12 @@
 // Puts judges together: the only file that names concrete adapters.
+import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
-import { hashEncoderFolder } from "./encoder/onnx/folder.js";
+import { hashEncoderFolder, listDecidingFiles } from "./encoder/onnx/folder.js";
 import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";
-import { JudgeError } from "./errors.js";
+import { JudgeError, withoutPaths } from "./errors.js";
 import { createForwards } from "./judge/forward.js";
 import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
 import { createRegistry, type Registry } from "./judge/registry.js";
@@ -29,6 +30,8 @@ export interface BuiltEncoder {
 export interface Judges {
   readonly registry: Registry;
   readonly encoders: readonly BuiltEncoder[];
+  /** true once `start` has passed */
+  readonly started: boolean;
   /**
    * Starts the encoders that do not run yet and passes every judge's selftest.
    *
@@ -67,13 +70,18 @@ export async function composeJudges(
   });
   const [first, ...rest] = judges;
   if (first === undefined) throw new JudgeError("config", "no judge is configured");
+  let hasStarted = false;
   return {
+    get started() {
+      return hasStarted;
+    },
     registry: createRegistry([first, ...rest], config.defaultJudge),
     encoders,
     async start() {
       const started = clock();
       await Promise.all(fresh.map(({ encoder }) => encoder.start()));
       await Promise.all(judges.map((judge) => judge.prepare()));
+      hasStarted = true;
       for (const judge of judges) logReady(judge, clock() - started, observers.log);
     },
     async close() {
@@ -95,6 +103,11 @@ async function takeOver(
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
 }
 
+/** The files of an encoder that decide its results, for whoever watches them. */
+export async function encoderFiles({ path }: EncoderConfig): Promise<string[]> {
+  return (await listDecidingFiles(path)).map((name) => join(path, name));
+}
+
 function createEncoder(
   { id, path, model }: EncoderConfig,
   threads: number,
@@ -111,11 +124,17 @@ function createEncoder(
         metrics.encoderUp(id, true);
         log.encoderUp({ encoder: id, device, threads, loadMs: clock() - launchedMs, restarts });
       },
-      down({ code, signal, retryMs }) {
+      down({ code, signal, retryMs, reason }) {
         launchedMs = clock() + retryMs;
         metrics.encoderUp(id, false);
         metrics.encoderRestarted(id);
-        log.encoderDown({ encoder: id, exitCode: code, signal, retryMs });
+        log.encoderDown({
+          encoder: id,
+          exitCode: code,
+          signal,
+          reason: reason && withoutPaths(reason),
+          retryMs,
+        });
       },
     },
   });

@@ -52,6 +52,11 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   }
 
   async function switchOver(): Promise<Readonly<Record<string, string>>> {
+    if (!first.started)
+      throw new JudgeError(
+        "reload_failed",
+        "the first load has not ended yet; try again when the server is ready",
+      );
     const next = await compose(readConfig(), judges.encoders);
     try {
       await next.start();

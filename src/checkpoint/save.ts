@@ -10,9 +10,14 @@ const seal = "router.json";
 /**
  * Writes the files into `folder`, which is made where it is missing.
  *
+ * @param stale files of an older checkpoint that the new one does not have
  * @throws JudgeError `checkpoint` when it cannot be written; until all are on the disk, what stood there stays
  */
-export async function saveFiles(folder: string, files: Readonly<Record<string, Uint8Array>>): Promise<void> {
+export async function saveFiles(
+  folder: string,
+  files: Readonly<Record<string, Uint8Array>>,
+  stale: readonly string[] = [],
+): Promise<void> {
   const names = Object.keys(files).sort((a, b) => Number(a === seal) - Number(b === seal));
   const place = (name: string) => join(folder, name);
   const part = (name: string) => join(folder, `${name}.part`);
@@ -20,6 +25,7 @@ export async function saveFiles(folder: string, files: Readonly<Record<string, U
     await mkdir(folder, { recursive: true });
     for (const name of names) await writeDurably(part(name), files[name]!);
     if (names.includes(seal) && names.length > 1) await rm(place(seal), { force: true });
+    for (const name of stale) await rm(place(name), { force: true });
     for (const name of names) await rename(part(name), place(name));
     await syncFolder(folder);
   } catch (error) {

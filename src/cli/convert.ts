@@ -38,8 +38,18 @@ async function save(checkpoint: Checkpoint, output: string, format: WritableForm
     throw new JudgeError("usage", `${output}: ${format} is a folder; leave .pt out of its name`);
   const files =
     format === "router-json-1" ? writeRouterJson1(checkpoint) : writeRouterJson2(checkpoint, sha256);
-  const { selftest } = checkpoint;
-  await saveFiles(output, { ...files, ...(selftest && { "selftest.json": writeSelftest(selftest) }) });
+  const { selftest, notice } = checkpoint;
+  const beside = {
+    "selftest.json": selftest && writeSelftest(selftest),
+    "notice.txt":
+      notice === null
+        ? null
+        : new TextEncoder().encode(`${notice}
+`),
+  };
+  const present = Object.entries(beside).filter((entry): entry is [string, Uint8Array] => entry[1] !== null);
+  const stale = Object.keys(beside).filter((name) => !present.some(([other]) => other === name));
+  await saveFiles(output, { ...files, ...Object.fromEntries(present) }, stale);
 }
 
 function sha256(bytes: Uint8Array): string {

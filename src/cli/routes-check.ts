@@ -79,7 +79,9 @@ function isOurs(
 ): boolean {
   const { id } = targets[target] ?? {};
   if (id === undefined) return targets[target] === undefined;
-  const nearly = namesOf(config).some((name) => distance(id, name) <= typingErrors);
+  const nearly = namesOf(config).some(
+    (name) => distance(id, name) <= Math.min(typingErrors, Math.floor(name.length / 3)),
+  );
   return nearly || portIs(client?.table.base_url, config.server.port);
 }
 

@@ -2,7 +2,7 @@
 import { openSync, writeSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
-import { composeJudges, type Judges } from "../compose.js";
+import { composeJudges, encoderFiles, type Judges } from "../compose.js";
 import { composeApp, readCruxSentences } from "../compose-app.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
@@ -87,19 +87,17 @@ export async function serve(
 }
 
 /** Every file whose change means other judges; of a configuration that cannot be read, the configuration alone. */
-function filesOf(readConfig: () => Config, { configFile }: ServeOptions): string[] {
+async function filesOf(readConfig: () => Config, { configFile }: ServeOptions): Promise<string[]> {
   const own = configFile === undefined ? [] : [configFile];
   try {
     const { judges, encoders } = readConfig();
+    const names = ["router.json", "router.safetensors", "selftest.json"];
     const checkpoints = judges.flatMap(({ checkpoint: path }) =>
       path.endsWith(".pt")
-        ? [path]
-        : ["router.json", "router.safetensors", "selftest.json"].map((name) => join(path, name)),
+        ? [path, path.replace(/\.pt$/, ".selftest.json")]
+        : names.map((name) => join(path, name)),
     );
-    const models = encoders.flatMap(({ path }) =>
-      ["model.onnx", "tokenizer.json"].map((name) => join(path, name)),
-    );
-    return [...own, ...checkpoints, ...models];
+    return [...own, ...checkpoints, ...(await Promise.all(encoders.map(encoderFiles))).flat()];
   } catch {
     return own;
   }

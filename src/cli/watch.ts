@@ -7,18 +7,18 @@ const intervalMs = 1000;
 
 export interface WatchOptions {
   /** asked anew each time, since a reload may change it */
-  readonly paths: () => readonly string[];
+  readonly paths: () => Promise<readonly string[]>;
   readonly onChange: () => void;
   readonly signal: AbortSignal;
 }
 
 /** Runs until the signal aborts. A change is told once it has been the same for two looks: files are often written slowly. */
 export async function watch({ paths, onChange, signal }: WatchOptions): Promise<void> {
-  let told = await snapshot(paths());
+  let told = await snapshot(await paths());
   let last = told;
   while (!signal.aborted) {
     await sleep(intervalMs, undefined, { signal }).catch(() => {});
-    const now = await snapshot(paths());
+    const now = await snapshot(await paths());
     if (now !== told && now === last) {
       told = now;
       onChange();

@@ -59,7 +59,10 @@ export function createLiveRegistry(first: Generation): LiveRegistry {
         if (old.leases === 0) resolve();
         else old.onFree = resolve;
       });
-      retired = Promise.all([retired, free]).then(() => old.generation.retire());
+      // a generation that cannot be retired must not keep the others
+      retired = Promise.all([retired, free])
+        .then(() => old.generation.retire())
+        .catch(() => {});
     },
     settled: () => retired,
   };

@@ -35,6 +35,7 @@ export interface Log {
     encoder: string;
     exitCode: number | null;
     signal: string | null;
+    reason: string | null;
     retryMs: number;
   }): void;
   judgeReady(entry: {

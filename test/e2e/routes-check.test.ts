@@ -51,15 +51,12 @@ const errors = (text: string) =>
     .map(({ message }) => message);
 
 /** Where Switchyard sends the text that the weak model solves, and the other one: model, or HTTP status. */
-async function outcomes(text: string): Promise<(string | number)[]> {
+async function outcomes(text: string): Promise<(string | number | null)[]> {
   const router = await startSwitchyard(text);
   try {
-    const found: (string | number)[] = [];
-    for (const content of [weakText, strongText]) {
-      const { status, model } = await router.ask([{ role: "user", content }]);
-      found.push(status === 200 ? model! : status);
-    }
-    return found;
+    const weak = await router.ask([{ role: "user", content: weakText }]);
+    const strong = await router.ask([{ role: "user", content: strongText }]);
+    return [weak, strong].map(({ status, model }) => (status === 200 ? model : status));
   } finally {
     await router.close();
   }
@@ -109,12 +106,11 @@ test("the printed file is called right, and routes both ways", async () => {
 });
 
 describe("a file with an error does not start Switchyard", () => {
-  const noAddress = 'base_url = "127.0.0.1:8080/v1"';
   const cases: Readonly<Record<string, readonly [make: () => string, reason: RegExp]>> = {
     "no base_threshold": [() => set("base_threshold", ""), /requires base_threshold/],
     "no such target": [() => set("classifier_target", 'classifier_target = "none"'), /unknown target none/],
     "no base_url": [() => set("base_url", ""), /missing field `base_url`/],
-    "base_url without http": [() => set("base_url", noAddress), /absolute HTTP\(S\) URL/],
+    "base_url without http": [() => set("base_url", 'base_url = "127.0.0.1/v1"'), /absolute HTTP\(S\) URL/],
     "base_threshold + 2 × threshold_step above 1": [() => thresholds(0.8, 0.2), /must be at most 1/],
     "stage_router without base_threshold": [() => stageRouter(""), /missing field `base_threshold`/],
   };
@@ -194,8 +190,10 @@ test("a judge that hangs: timeout_ms bounds the user's wait, retries included; w
   const bounded = await waits("timeout_ms = 700\nmax_retries = 5", 5000);
   assert.ok(bounded >= 690 && bounded < 1400, `${bounded} ms`);
   assert.ok((await waits("", 3000)) >= 2990);
-  const [found] = checkRoutes("routes.toml", set("timeout_ms", ""), config);
-  assert.match(found!.message, /^without timeout_ms Switchyard waits for ever; /);
+  assert.match(
+    checkRoutes("routes.toml", set("timeout_ms", ""), config)[0]!.message,
+    /^without timeout_ms Switchyard waits for ever; /,
+  );
   const retries = set("timeout_ms", "timeout_ms = 9000\nmax_retries = 5");
   assert.deepEqual(checkRoutes("routes.toml", retries, config), []);
 });

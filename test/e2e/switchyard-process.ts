@@ -28,7 +28,11 @@ export async function startSwitchyard(routesToml: string): Promise<Router> {
   });
   const [line] = (await Promise.race([
     once(child.stdout, "data"),
-    once(child, "exit").then(() => Promise.reject(new Error("Switchyard did not start"))),
+    once(child, "exit").then(() => {
+      models.close();
+      rmSync(folder, { recursive: true });
+      throw new Error("Switchyard did not start");
+    }),
   ])) as [Buffer];
   const url = line.toString().trim();
   return {

@@ -50,6 +50,18 @@ test("without an admin key the path is off, whatever key is sent", async () => {
   }
 });
 
+test("a reload to another encoder while the first one is loading does not end the start", async () => {
+  const server = await startJudgeServer(judge, {}, false);
+  try {
+    const started = server.judges.start();
+    const other = judge.replace("[encoders.tiny]", "[encoders.other]").replace('"tiny"', '"other"');
+    await Promise.all([server.reload(other).catch(() => {}), started]);
+    assert.equal((await fetch(`${server.url}/ready`)).status, 200);
+  } finally {
+    await server.close();
+  }
+});
+
 describe("with an admin key", () => {
   let server: JudgeServer;
   before(async () => {

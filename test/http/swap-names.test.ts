@@ -1,6 +1,6 @@
 // What a reload may change beside weights: which judges there are, what they are called, and who answers unknown names.
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, beforeEach, describe, test } from "node:test";
@@ -92,6 +92,25 @@ describe("settings of a judge", () => {
     assert.equal(rule, "UNC-1");
     assert.notEqual(strong, weak);
   });
+});
+
+test("an encoder whose files change does not serve them under the old hash when its process dies", async () => {
+  const path = join(folder, "changing");
+  cpSync(fixturePath("tiny-encoder"), path, { recursive: true });
+  await server.reload(base + encoder("changing", path) + judge("one", "", "changing"));
+  const pSolve = async () => {
+    const { headers } = await server.post("/v1/chat/completions", chat("Hi", { model: "one" }));
+    return headers.has("x-prefill-judge-abstained") ? null : headers.get("x-prefill-judge-p-solve");
+  };
+  const before = await pSolve();
+  appendFileSync(join(path, "chat_template.jinja"), "Another template.");
+  const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
+  for (const pid of children.trim().split(" ")) process.kill(Number(pid), "SIGKILL");
+  const end = performance.now() + 3000;
+  for (let found = null; found === null && performance.now() < end; await sleep(50)) {
+    found = await pSolve();
+    assert.ok(found === null || found === before, `p_solve ${found}, before ${before}`);
+  }
 });
 
 describe("an encoder that a swap has ended", () => {

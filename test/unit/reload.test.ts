@@ -40,6 +40,7 @@ function createBench(first: Plan) {
     return {
       registry: { judges } as unknown as Judges["registry"],
       encoders,
+      started: true,
       async start() {
         events.push(`start ${wanted.name}`);
         await wanted.gate;

@@ -62,9 +62,14 @@ export async function readEncoderFolder(folder: string): Promise<EncoderFolder> 
   };
 }
 
+/** The names of the files in the folder that decide a result, sorted. */
+export async function listDecidingFiles(folder: string): Promise<string[]> {
+  return (await list(folder)).filter((name) => /\.(onnx|onnx[._]data|json|jinja)$/.test(name)).sort();
+}
+
 /** SHA-256 (hex) of every file in the folder that decides a result. */
 export async function hashEncoderFolder(folder: string): Promise<Record<string, string>> {
-  const names = (await list(folder)).filter((name) => /\.(onnx|onnx[._]data|json|jinja)$/.test(name)).sort();
+  const names = await listDecidingFiles(folder);
   const hashes: Record<string, string> = {};
   for (const name of names) {
     const hash = createHash("sha256");

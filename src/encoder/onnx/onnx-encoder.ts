@@ -27,6 +27,7 @@ export interface OnnxEncoder extends Encoder {
 }
 
 export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
+  let facts: EncoderFacts | undefined;
   const supervisor = createSupervisor({
     spawn: () =>
       fork(new URL("./process.js", import.meta.url), {
@@ -34,16 +35,16 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
         stdio: ["ignore", "ignore", "ignore", "ipc"],
         execArgv: [],
       }),
-    load: {
+    load: () => ({
       kind: "load",
       folder: parts.folder,
       threads: parts.threads,
       paddingSide: parts.paddingSide ?? "right",
-    },
+      files: facts?.files ?? null,
+    }),
     events: parts.events,
     ...(parts.backOffMs && { backOffMs: parts.backOffMs }),
   });
-  let facts: EncoderFacts | undefined;
 
   const call = async <K extends Answer["kind"]>(work: Work, kind: K, signal?: AbortSignal) => {
     const answer = await supervisor.call(work, signal);

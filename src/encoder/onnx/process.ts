@@ -2,9 +2,9 @@
 // nothing; what a user typed leaves it only as vectors.
 import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import { asJudgeError } from "../../errors.js";
+import { asJudgeError, JudgeError } from "../../errors.js";
 import { encodeBatch, tokenizeAll } from "./batch.js";
-import { readEncoderFolder } from "./folder.js";
+import { hashEncoderFolder, readEncoderFolder } from "./folder.js";
 import { type Answer, type Command, type LoadCommand, type Report, toWire, type Work } from "./protocol.js";
 import { loadSession, type Padding } from "./session.js";
 import { createTokenizer } from "./tokenizer.js";
@@ -15,11 +15,22 @@ let loaded: Loaded | undefined;
 let queue = Promise.resolve();
 
 async function load(command: LoadCommand) {
+  if (command.files !== null) await checkFiles(command.folder, command.files);
   const folder = await readEncoderFolder(command.folder);
   const tokenizer = createTokenizer(folder.tokenizer);
   const session = await loadSession(folder.modelFile, command.threads);
   const padding: Padding = { side: command.paddingSide, padId: folder.padId };
   return { folder, tokenizer, session, padding, clock: () => performance.now() };
+}
+
+/** Another model must not come into service by a crash: the judges were tested with the files of the start. */
+async function checkFiles(folder: string, wanted: Readonly<Record<string, string>>): Promise<void> {
+  const found = await hashEncoderFolder(folder);
+  if (JSON.stringify(found) === JSON.stringify(wanted)) return;
+  throw new JudgeError(
+    "encoder",
+    "the encoder's files have changed since the start; reload the server to take them",
+  );
 }
 
 function factsOf({ folder, tokenizer, session }: Loaded, threads: number): Report {
@@ -77,6 +88,7 @@ process.on("message", (command: Command) => {
   });
 });
 process.on("disconnect", () => process.exit(0));
-// The terminal's Ctrl-C reaches the whole process group; the parent decides when this process ends.
+// The terminal's Ctrl-C, or its end, reaches the whole process group; the parent decides when this process ends.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => {});
+process.on("SIGHUP", () => {});

@@ -9,6 +9,8 @@ export interface LoadCommand {
   readonly folder: string;
   readonly threads: number;
   readonly paddingSide: "left" | "right";
+  /** SHA-256 by file name that a restart must find again; null at the first start */
+  readonly files: EncoderFacts["files"] | null;
 }
 
 export type Work =

@@ -6,13 +6,15 @@ import type { Answer, Command, LoadCommand, LoadedFacts, Report, Work } from "./
 
 export interface SupervisorEvents {
   up(facts: LoadedFacts, restarts: number): void;
-  down(how: { code: number | null; signal: string | null; retryMs: number }): void;
+  /** `reason`: why the process refused to load; null when it died */
+  down(how: { code: number | null; signal: string | null; retryMs: number; reason: string | null }): void;
 }
 
 export interface SupervisorParts {
   /** starts a process with an IPC channel (structured clone) */
   readonly spawn: () => ChildProcess;
-  readonly load: LoadCommand;
+  /** made anew for each start */
+  readonly load: () => LoadCommand;
   readonly events: SupervisorEvents;
   /** waits before the first, second, … restart in a row; the last repeats */
   readonly backOffMs?: readonly number[];
@@ -49,6 +51,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   let failuresInARow = 0;
   let restarts = 0;
   let restartTimer: NodeJS.Timeout | undefined;
+  let refusal: string | null = null;
   let firstLoad: { resolve(facts: LoadedFacts): void; reject(error: JudgeError): void } | null = null;
 
   const encoderDown = () =>
@@ -75,7 +78,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     launched.once("exit", (code, signal) => {
       if (child === launched) lost(code, signal);
     });
-    send(parts.load);
+    send(parts.load());
   }
 
   function send(command: Command): void {
@@ -97,6 +100,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
         firstLoad.reject(new JudgeError(report.error.code, report.error.message));
         firstLoad = null;
       }
+      refusal = report.error.message;
       child?.kill("SIGKILL");
     } else if (running?.id === report.id) {
       const job = running;
@@ -127,7 +131,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const retryMs = backOffMs[Math.min(failuresInARow, backOffMs.length - 1)]!;
     failuresInARow++;
     restarts++;
-    parts.events.down({ code, signal, retryMs });
+    parts.events.down({ code, signal, retryMs, reason: refusal });
+    refusal = null;
     restartTimer = setTimeout(launch, retryMs);
   }
 

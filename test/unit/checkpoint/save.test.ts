@@ -120,7 +120,6 @@ async function stateOf(folder: string): Promise<string> {
 }
 const json = (value: unknown) =>
   Buffer.from(JSON.stringify(value, (_, part) => (part instanceof Float32Array ? [...part] : part)));
-/** What a checkpoint says, whatever its bytes are. */
 const contentOf = (checkpoint: Checkpoint) => json({ ...checkpoint, hash: null, files: null });
 
 for (const [format, [before, next]] of Object.entries(formats)) {

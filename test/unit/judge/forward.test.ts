@@ -184,7 +184,7 @@ test("two judges asked for one text cost one run, and each gives its own probabi
       const parts = tinyParts({ encoder, checkpoint, output: outputs[index]! });
       const single = createJudge(parts);
       await single.prepare();
-      alone.push((await single.judge(["Solve: 1+1"]))[0]!.pSolve!);
+      alone[index] = (await single.judge(["Solve: 1+1"]))[0]!.pSolve!;
       return createJudge({ ...parts, forward });
     }),
   );

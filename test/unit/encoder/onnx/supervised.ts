@@ -46,7 +46,7 @@ export function supervise(context: TestContext, modes: readonly Mode[], backOffM
       children.push(child);
       return child;
     },
-    load: { kind: "load", folder: "unused", threads: 3, paddingSide: "right" },
+    load: () => ({ kind: "load", folder: "unused", threads: 3, paddingSide: "right", files: null }),
     events: {
       up: (_, restarts) => ups.push(restarts),
       down: (how) => downs.push({ ...how, atMs: performance.now() }),
