@@ -2,7 +2,13 @@
 import * as z from "zod";
 import { primaryRules } from "./verdict/capability.js";
 
-const name = z.string().trim().min(1).max(200);
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => text === text.trim() && !/\p{Cc}/u.test(text), {
+    error: "wanted a name without blanks at its ends and without control characters",
+  });
 
 const ServerTable = z.strictObject({
   host: z.string().trim().min(1).optional(),

@@ -43,11 +43,22 @@ export function fromVariables(env: Readonly<Record<string, string | undefined>>)
     ...settings.map((setting) => setting.env),
   ];
   for (const name of Object.keys(env)) {
-    if (name.startsWith("PREFILL_JUDGE_") && !known.includes(name)) {
+    if (name.startsWith("PREFILL_JUDGE_") && !known.includes(name) && !isOfKubernetes(name, env[name])) {
       throw new JudgeError("config", `environment: unknown variable ${name}${hint(name, known)}`);
     }
   }
-  return collect((setting) => env[setting.env]);
+  return collect((setting) => {
+    const value = env[setting.env];
+    return value === "" || isOfKubernetes(setting.env, value) ? undefined : value;
+  });
+}
+
+/** Kubernetes gives every container variables about a Service of the name prefill-judge. */
+function isOfKubernetes(name: string, value: string | undefined): boolean {
+  return (
+    /^PREFILL_JUDGE_(SERVICE|PORT)_/.test(name) ||
+    (name === "PREFILL_JUDGE_PORT" && /^tcp:/.test(value ?? ""))
+  );
 }
 
 /** The flags' settings in the shape of a file. */

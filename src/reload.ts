@@ -9,7 +9,7 @@ import type { Log } from "./observe/log.js";
 export interface Reloader {
   readonly live: LiveRegistry;
   /**
-   * Reads the configuration and switches to it; one at a time, later calls wait.
+   * Reads the configuration and switches to it; one at a time; calls that wait share the next one.
    *
    * @returns checkpoint hash by judge
    * @throws JudgeError with the reason; the judges in service stay
@@ -33,6 +33,7 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   /** generations that serve or still have requests to end */
   const alive = new Set<Judges>([first]);
   let queue: Promise<unknown> = Promise.resolve();
+  let pending: ReturnType<typeof switchOver> | null = null;
   let closed = false;
   const live = createLiveRegistry(generationOf(first));
 
@@ -52,6 +53,8 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   }
 
   async function switchOver(): Promise<Readonly<Record<string, string>>> {
+    pending = null;
+    if (closed) throw new JudgeError("reload_failed", "the server is ending; start it again");
     if (!first.started)
       throw new JudgeError(
         "reload_failed",
@@ -62,7 +65,11 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
       await next.start();
       if (closed) throw new JudgeError("config", "the server is ending; start it again");
     } catch (error) {
-      await Promise.all(without(next.encoders, judges.encoders).map(({ encoder }) => encoder.close()));
+      const ended = without(next.encoders, judges.encoders);
+      await Promise.all(ended.map(({ encoder }) => encoder.close()));
+      for (const { config } of ended) {
+        if (!judges.encoders.some((other) => other.config.id === config.id)) onEncoderGone(config.id);
+      }
       throw error;
     }
     judges = next;
@@ -74,7 +81,10 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   return {
     live,
     reload() {
+      // one that waits will read all that has changed by then
+      if (pending !== null) return pending;
       const result = queue.then(switchOver);
+      pending = result;
       queue = result.catch(() => {});
       result.then(
         (hashes) => log.reloaded({ judges: hashes }),

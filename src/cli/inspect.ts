@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import { RouterJson2 } from "../checkpoint/router-json-2.js";
 import { rawSizeOf } from "../head/weights.js";
-import type { Terminal } from "./terminal.js";
+import { printable, type Terminal } from "./terminal.js";
 
 /** @throws JudgeError `checkpoint` for one that cannot be read */
 export async function inspect(path: string, options: { json: boolean }, terminal: Terminal): Promise<void> {
@@ -96,7 +96,7 @@ function render(facts: Facts): string {
   ];
   return lines
     .flatMap(([name, values]) =>
-      values.map((value, index) => `${(index === 0 ? name : "").padEnd(10)}${value}`),
+      values.map((value, index) => `${(index === 0 ? name : "").padEnd(10)}${printable(value)}`),
     )
     .join("\n");
 }

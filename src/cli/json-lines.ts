@@ -1,7 +1,7 @@
 // Reads a file of JSON lines for the commands.
-import { readFile } from "node:fs/promises";
 import type * as z from "zod";
 import { JudgeError } from "../errors.js";
+import { readText } from "./label-file.js";
 
 /**
  * The rows of the file; blank lines are passed over.
@@ -10,15 +10,7 @@ import { JudgeError } from "../errors.js";
  * @throws JudgeError `usage` naming the first line that is something else
  */
 export async function readJsonLines<T>(file: string, schema: z.ZodType<T>, wanted: string): Promise<T[]> {
-  let content: string;
-  try {
-    content = await readFile(file, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError("usage", `${file} cannot be read (${code}); give a file of JSON lines`, {
-      cause: error,
-    });
-  }
+  const content = await readText(file);
   return content
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)

@@ -41,7 +41,11 @@ export function checkRoutes(file: string, text: string, config: Config): Finding
       if (!isOurs(routesFile, target, client, config)) continue;
       used++;
       const judge = checkTarget(routesFile, target, place, config, report);
-      if (client !== null) checkClient(client.table, ["llm_clients", client.name], config, report);
+      if (client === null && routesFile.targets[target] !== undefined) {
+        const known = Object.keys(routesFile.llm_clients).join(", ");
+        const message = `llm_client is missing or names no [llm_clients] table; write one of ${known}`;
+        report("error", ["targets", target, "llm_client"], message);
+      } else if (client !== null) checkClient(client.table, ["llm_clients", client.name], config, report);
       checkRoute(route, ["routes", name], judge, report);
     }
   }
@@ -179,6 +183,16 @@ function checkThresholds(
     const message =
       "base_threshold is missing, and Switchyard refuses the route; write base_threshold = 0.80";
     report("error", place, message);
+    return;
+  }
+  if (base <= 0 || base > 1) {
+    const finding =
+      base <= 0 ? "an abstention, whose p_solve is 0, would go to the weak model" : "Switchyard refuses it";
+    report(
+      "error",
+      [...place, "base_threshold"],
+      `base_threshold = ${base}: ${finding}; write base_threshold = 0.80`,
+    );
     return;
   }
   const at = [...place, "threshold_step"];

@@ -13,7 +13,7 @@ export function baseUrl(host: string, port: number): string {
 /** A curl that asks the first judge, as one line. */
 export function curlLine(url: string, judge: string): string {
   const body = { model: judge, messages: [{ role: "user", content: "What is the capital of France?" }] };
-  return `curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+  return `curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
 }
 
 /** A whole routes.toml for Switchyard 0.3.0 that uses the first judge; the models' lines are the user's to fill in. */

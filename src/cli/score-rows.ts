@@ -12,7 +12,9 @@ export async function* scoreWithProgress(
   terminal: Terminal,
 ): AsyncGenerator<Judgement[]> {
   const format = "scoring [{bar}] {value}/{total} prompts, {eta} s left";
-  const bar = terminal.errorIsTerminal ? new SingleBar({ stream: process.stderr, format }) : null;
+  const bar = terminal.errorIsTerminal
+    ? new SingleBar({ stream: process.stderr, format, linewrap: true })
+    : null;
   bar?.start(texts.length, 0);
   try {
     for await (const batch of scoreBatches(judge, texts)) {

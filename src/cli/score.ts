@@ -40,7 +40,10 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
     file === undefined ? null : await readJsonLines(file, Row, 'a JSON object with a string "prompt"');
   await withNamedJudge(config, options.judge, async (judge) => {
     if (rows !== null) await scoreRows(judge, rows, terminal);
-    else terminal.print(await scoreOne(judge, prompt ?? (await terminal.readInput()), terminal));
+    else
+      terminal.print(
+        await scoreOne(judge, prompt ?? (await terminal.readInput()).replace(/\r?\n$/, ""), terminal),
+      );
   });
 }
 

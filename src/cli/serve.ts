@@ -63,7 +63,7 @@ export async function serve(
   const reload = () => void (isReady && reloader.reload().catch(() => {}));
   terminal.onHangup(reload);
   const listening = await listen(app, { ...server, onRefusal });
-  log.listening({ host: listening.host, port: listening.port });
+  log.listening({ pid: terminal.pid, host: listening.host, port: listening.port });
   if (server.keys.length === 0 && !isLoopback(server.host)) log.open({ host: server.host });
   const watching = new AbortController();
   let graceMs = 0;

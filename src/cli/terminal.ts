@@ -6,6 +6,7 @@ export interface Terminal {
   /** folder of package.json */
   readonly packageRoot: URL;
   readonly version: string;
+  readonly pid: number;
   readonly errorIsTerminal: boolean;
   readonly inputIsTerminal: boolean;
   /** writes to standard output, with a line feed at the end */
@@ -14,7 +15,7 @@ export interface Terminal {
   readInput(): Promise<string>;
   /** the name of the next SIGTERM or SIGINT; called once, since later ones are then ignored */
   nextSignal(): Promise<string>;
-  /** calls back on every SIGHUP */
+  /** calls back on every SIGHUP, unless standard error is a terminal: its end is then the end */
   onHangup(callback: () => void): void;
   sleep(milliseconds: number): Promise<void>;
 }
@@ -23,6 +24,7 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
   return {
     packageRoot,
     version,
+    pid: process.pid,
     errorIsTerminal: process.stderr.isTTY === true,
     inputIsTerminal: process.stdin.isTTY === true,
     print: (line) => {
@@ -32,11 +34,19 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
     nextSignal: () =>
       new Promise((resolve) => {
         // the listeners stay: a second signal must not cut the end short
-        for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve(signal));
+        // a terminal that is closed sends SIGHUP; without one it asks for a reload
+        const hangup = process.stderr.isTTY === true ? (["SIGHUP"] as const) : [];
+        for (const signal of ["SIGTERM", "SIGINT", ...hangup] as const)
+          process.on(signal, () => resolve(signal));
       }),
     onHangup: (callback) => {
-      process.on("SIGHUP", callback);
+      if (process.stderr.isTTY !== true) process.on("SIGHUP", callback);
     },
     sleep: (milliseconds) => sleep(milliseconds),
   };
+}
+
+/** Text of a file for a terminal: control characters, which could move the cursor or forge a line, are replaced. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, "\uFFFD");
 }

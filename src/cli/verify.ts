@@ -6,7 +6,7 @@ import type { Judge } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
 import { readJsonLines } from "./json-lines.js";
 import { withCheckpoint } from "./one-judge.js";
-import type { Terminal } from "./terminal.js";
+import { printable, type Terminal } from "./terminal.js";
 
 export interface VerifyOptions {
   readonly checkpoint: string;
@@ -79,6 +79,8 @@ async function compare(
   }
   return [
     `${rows.length} rows agree within ${tolerance}`,
-    ...[...largest].map(([name, difference]) => `${name}: largest difference ${difference.toExponential(2)}`),
+    ...[...largest].map(
+      ([name, difference]) => `${printable(name)}: largest difference ${difference.toExponential(2)}`,
+    ),
   ];
 }

@@ -10,7 +10,11 @@ export function renderContent(
   judge: Judge,
   { pSolve, abstained }: Judgement,
 ): string {
-  const sentence = crux(sentences, { judge: judge.id, checkpoint: judge.checkpoint.hash }, abstained);
+  const sentence = crux(
+    sentences,
+    { judge: judge.id, checkpoint: judge.checkpoint.hash, message: judge.message },
+    abstained,
+  );
   if (pSolve === null) return renderVerdict(abstainingVerdict(sentence));
   return renderVerdict({ crux: sentence, primaryRule: judge.primaryRule, pSolve });
 }

@@ -45,7 +45,7 @@ export interface Log {
     selftestPrompts: number;
     readyMs: number;
   }): void;
-  listening(entry: { host: string; port: number }): void;
+  listening(entry: { pid: number; host: string; port: number }): void;
   /** a public address without keys */
   open(entry: { host: string }): void;
   reloaded(entry: { judges: Readonly<Record<string, string>> }): void;

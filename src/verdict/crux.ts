@@ -1,4 +1,4 @@
-// The fixed sentences of a verdict, read from prompts/crux.json. Placeholders: {judge}, {checkpoint}.
+// The fixed sentences of a verdict, read from prompts/crux.json. Placeholders: {judge}, {checkpoint}, {message}.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { type AbstainReason, abstainReasons } from "./abstention.js";
@@ -23,9 +23,9 @@ export function parseCruxSentences(content: unknown): CruxSentences {
 /** The sentence for a judged prompt, or for an abstention with `reason`. */
 export function crux(
   sentences: CruxSentences,
-  made: { judge: string; checkpoint: string },
+  made: { judge: string; checkpoint: string; message: "first" | "latest" },
   reason: AbstainReason | null,
 ): string {
   const sentence = reason === null ? sentences.judged : sentences.abstained[reason];
-  return sentence.replace(/\{(judge|checkpoint)\}/g, (_, name: "judge" | "checkpoint") => made[name]);
+  return sentence.replace(/\{(judge|checkpoint|message)\}/g, (_, name: keyof typeof made) => made[name]);
 }

@@ -77,7 +77,7 @@ describe("a wrong value is named by its place", () => {
       assert.ok(messageFor(toml).startsWith(`${file}: ${place}: `), messageFor(toml));
     });
   }
-  for (const text of ["http", "80.5", "-1", "65536", "0x50", " 80", ""]) {
+  for (const text of ["http", "80.5", "-1", "65536", "0x50", " 80"]) {
     test(`--port ${JSON.stringify(text)} and PREFILL_JUDGE_PORT=${JSON.stringify(text)}`, () => {
       for (const given of [{ flags: { "--port": text } }, { env: { PREFILL_JUDGE_PORT: text } }]) {
         const { message } = refusal("config", () => loadConfig({ ...sources, ...given }));
@@ -85,6 +85,22 @@ describe("a wrong value is named by its place", () => {
       }
     });
   }
+});
+
+test("an empty variable counts as none, and so do those that Kubernetes makes for a Service of our name", () => {
+  const env = {
+    PREFILL_JUDGE_PORT: "tcp://10.0.0.1:8080",
+    PREFILL_JUDGE_SERVICE_HOST: "10.0.0.1",
+    PREFILL_JUDGE_SERVICE_PORT: "8080",
+    PREFILL_JUDGE_PORT_8080_TCP_ADDR: "10.0.0.1",
+    PREFILL_JUDGE_LOG_LEVEL: "",
+  };
+  const { server, log } = loadConfig({ ...sources, env });
+  assert.deepEqual([server.host, server.port, log.level], ["127.0.0.1", 8080, "info"]);
+});
+
+test("names that differ by blanks at their ends are refused, not merged", () => {
+  assert.match(messageFor('[judges."a "]\n[judges.a]'), /without blanks at its ends/);
 });
 
 test("what is not TOML is named by line and column", () => {
@@ -116,7 +132,7 @@ test("an own judge must name checkpoint and encoder, an own encoder type and pat
 
 test("a name with a line feed is shown on one line", () => {
   assert.match(messageFor('"port\\nx" = 1'), /unknown key/);
-  assert.match(messageFor('default_judge = "a\\nb"'), /^default_judge: no judge is named/);
+  assert.match(messageFor('default_judge = "a\\nb"'), /default_judge: wanted a name without/);
 });
 
 test("a table named __proto__ is not passed over", () => {

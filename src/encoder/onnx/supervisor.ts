@@ -18,6 +18,10 @@ export interface SupervisorParts {
   readonly events: SupervisorEvents;
   /** waits before the first, second, … restart in a row; the last repeats */
   readonly backOffMs?: readonly number[];
+  /** a process that is busy with one job for so long hangs, and is ended; default 60 s */
+  readonly hangMs?: number;
+  /** after so long without a death the next one counts as the first again; default 10 s */
+  readonly steadyMs?: number;
 }
 
 export interface Supervisor {
@@ -42,7 +46,10 @@ interface Job {
 const defaultBackOffMs = [50, 250, 1000, 3000, 10_000];
 
 export function createSupervisor(parts: SupervisorParts): Supervisor {
-  const backOffMs = parts.backOffMs ?? defaultBackOffMs;
+  const { backOffMs = defaultBackOffMs, hangMs = 60_000, steadyMs = 10_000 } = parts;
+  /** one at a time: how long the job that runs may take, or how long the process must live to count as steady */
+  let watchdog: NodeJS.Timeout | undefined;
+  let steadyTimer: NodeJS.Timeout | undefined;
   let child: ChildProcess | null = null;
   let state: "new" | "loading" | "up" | "down" | "closed" = "new";
   let waiting: Job[] = [];
@@ -90,6 +97,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     if (state === "closed") return;
     if (report.kind === "loaded") {
       state = "up";
+      steadyTimer = setTimeout(() => {
+        failuresInARow = 0;
+      }, steadyMs).unref();
       parts.events.up(report.facts, restarts);
       firstLoad?.resolve(report.facts);
       firstLoad = null;
@@ -105,6 +115,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     } else if (running?.id === report.id) {
       const job = running;
       running = null;
+      clearTimeout(watchdog);
       failuresInARow = 0;
       job.succeed(report.answer);
       next();
@@ -113,6 +124,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   function lost(code: number | null, signal: string | null): void {
     child = null;
+    clearTimeout(watchdog);
+    clearTimeout(steadyTimer);
     if (state === "closed") return;
     const diedLoading = state === "loading";
     state = "down";
@@ -157,6 +170,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     if (job === undefined) return;
     running = job;
     job.attempts++;
+    watchdog = setTimeout(() => child?.kill("SIGKILL"), hangMs).unref();
     send({ kind: "work", id: job.id, work: job.work });
   }
 
@@ -202,7 +216,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     },
     async close() {
       state = "closed";
-      clearTimeout(restartTimer);
+      for (const timer of [restartTimer, watchdog, steadyTimer]) clearTimeout(timer);
       firstLoad?.reject(encoderDown());
       firstLoad = null;
       running?.fail(encoderDown());

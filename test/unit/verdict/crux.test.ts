@@ -9,7 +9,7 @@ import { refusal } from "../refusal.js";
 const packaged = readJson<{ judged: string; abstained: Record<string, string> }>(
   packagePath("prompts/crux.json"),
 );
-const made = { judge: "my-judge", checkpoint: "0123456789abcdef" };
+const made = { judge: "my-judge", checkpoint: "0123456789abcdef", message: "first" as const };
 
 test("the packaged sentences name judge and checkpoint, and leave no placeholder", () => {
   const sentences = parseCruxSentences(packaged);

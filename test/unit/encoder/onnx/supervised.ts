@@ -27,7 +27,12 @@ export async function inTime<T>(promise: Promise<T>, limitMs = 3000): Promise<T>
 }
 
 /** @param modes of the first, second, … process; the last repeats */
-export function supervise(context: TestContext, modes: readonly Mode[], backOffMs: readonly number[] = [1]) {
+export function supervise(
+  context: TestContext,
+  modes: readonly Mode[],
+  backOffMs: readonly number[] = [1],
+  limits: { hangMs?: number; steadyMs?: number } = {},
+) {
   const children: ChildProcess[] = [];
   const launchedMs: number[] = [];
   const ups: number[] = [];
@@ -52,6 +57,7 @@ export function supervise(context: TestContext, modes: readonly Mode[], backOffM
       down: (how) => downs.push({ ...how, atMs: performance.now() }),
     },
     backOffMs,
+    ...limits,
   });
   context.after(async () => {
     // once more while processes appear: a test that failed must not keep the others waiting

@@ -1,6 +1,7 @@
 // The supervisor while it runs: calls, deaths, restarts. Loading, aborting and closing: supervisor-end.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { rejection } from "../../refusal.js";
 import { inTime, supervise, until, workOf } from "./supervised.js";
 
@@ -137,4 +138,31 @@ test("an answer with another id is not taken for that of the call", async (conte
   const closed = rejection("encoder_down", hanging);
   await supervisor.close();
   await closed;
+});
+
+test("a process that hangs on a call is ended and replaced; the call is given up after the second", async (context) => {
+  const { supervisor, call, downs } = supervise(context, ["ready"], [1], { hangMs: 200 });
+  await inTime(supervisor.start());
+  await rejection("encoder_down", call("hang"));
+  assert.deepEqual(
+    downs.map(({ signal }) => signal),
+    ["SIGKILL", "SIGKILL"],
+  );
+  await until(() => supervisor.up);
+  assert.deepEqual(await call("a"), [3, 1]);
+});
+
+test("a process that has lived long enough dies as if for the first time", async (context) => {
+  const { supervisor, downs } = supervise(context, ["ready"], [1, 2, 3], { steadyMs: 50 });
+  await inTime(supervisor.start());
+  for (let death = 1; death <= 3; death++) {
+    await until(() => supervisor.up);
+    await sleep(150);
+    process.kill(supervisor.pid!, "SIGKILL");
+    await until(() => downs.length === death);
+  }
+  assert.deepEqual(
+    downs.map(({ retryMs }) => retryMs),
+    [1, 1, 1],
+  );
 });
