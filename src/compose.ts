@@ -103,6 +103,11 @@ async function takeOver(
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
 }
 
+/** An encoder for a command, not started; nobody is told of what happens to it. */
+export function composeEncoder({ id, path, model }: EncoderConfig, threads: number): Encoder {
+  return createOnnxEncoder({ id, modelName: model, folder: path, threads, events: { up() {}, down() {} } });
+}
+
 /** The files of an encoder that decide its results, for whoever watches them. */
 export async function encoderFiles({ path }: EncoderConfig): Promise<string[]> {
   return (await listDecidingFiles(path)).map((name) => join(path, name));

@@ -95,6 +95,11 @@ export function check(source: string, content: unknown): ConfigFile {
     const place = [...issue.path, key].join(".");
     throw new JudgeError("config", `${source}: unknown key ${place}${hint(key, known)}`);
   }
+  if (issue.code === "invalid_key") {
+    const key = String(issue.path.at(-1));
+    const finding = issue.issues[0]?.message ?? issue.message;
+    throw new JudgeError("config", `${source}: ${issue.path.slice(0, -1).join(".")}: "${key}": ${finding}`);
+  }
   throw new JudgeError("config", `${source}: ${placeOf(source, issue.path)}: ${issue.message}`);
 }
 

@@ -9,6 +9,7 @@ import type { CalibrateCommand } from "./cli/calibrate.js";
 import type { EvaluateCommand } from "./cli/evaluate.js";
 import { baseUrl, routesToml } from "./cli/routes-text.js";
 import { createTerminal } from "./cli/terminal.js";
+import type { TrainCommand } from "./cli/train.js";
 import { type Config, loadConfig } from "./config.js";
 import { configFileVariable, settings } from "./config-schema.js";
 import { JudgeError } from "./errors.js";
@@ -160,6 +161,29 @@ function numberOf(text: string): number {
   if (text.trim() !== "" && Number.isFinite(value)) return value;
   throw new JudgeError("usage", `found "${text}", wanted a number`);
 }
+
+withSettings(program.command("train").description("make a judge from labelled prompts"))
+  .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
+  .requiredOption("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+  .requiredOption("--layer <index>", "hidden state: 0 = embeddings, k = output of block k", numberOf)
+  .addOption(new Option("--pooling <mode>", "over the tokens").choices(["mean", "last"]).default("mean"))
+  .option("--pca <size>", "features that the head reads", numberOf, 50)
+  .requiredOption("--out <folder>", "the checkpoint to write")
+  .option("--train-split <name>", "rows of this split; where the file has none, all rows", "train")
+  .option("--max-tokens <number>", "of a prompt", numberOf)
+  .addOption(
+    new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),
+  )
+  .option(
+    "--cache <folder>",
+    "features are kept here, so that a training that was cut short goes on",
+    ".prefill-judge-cache",
+  )
+  .option("--no-calibration", "leave the probabilities as the ensemble gives them")
+  .action(async (options: TrainCommand, command) => {
+    const { trainCommand } = await import("./cli/train.js");
+    await trainCommand(configOf(command), options, terminal);
+  });
 
 withLabels(program.command("evaluate").description("say how good a judge is on labelled prompts"))
   .option("--against <paths...>", "other checkpoints, or recorded scores (.jsonl with id and p_solve)", [])

@@ -45,13 +45,7 @@ export async function withCheckpoint<T>(
   work: (judge: Judge) => Promise<T>,
 ): Promise<T> {
   const { head } = await loadCheckpoint(pair.checkpoint);
-  const configured = config.encoders.find(({ id }) => id === pair.encoder);
-  const encoder: EncoderConfig = configured ?? {
-    id: "encoder",
-    type: "onnx",
-    path: resolve(pair.encoder),
-    model: null,
-  };
+  const encoder = encoderConfig(config, pair.encoder);
   const judge = {
     id: "checkpoint",
     checkpoint: resolve(pair.checkpoint),
@@ -66,6 +60,12 @@ export async function withCheckpoint<T>(
     acceptEncoder: null,
   } as const;
   return await withJudges({ ...config, judges: [judge], encoders: [encoder] }, work);
+}
+
+/** The configured encoder of that id, else the folder as one whose model has no known name. */
+export function encoderConfig(config: Config, encoder: string): EncoderConfig {
+  const configured = config.encoders.find(({ id }) => id === encoder);
+  return configured ?? { id: "encoder", type: "onnx", path: resolve(encoder), model: null };
 }
 
 async function withJudges<T>(config: Config, work: (judge: Judge) => Promise<T>): Promise<T> {

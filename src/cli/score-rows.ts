@@ -5,17 +5,22 @@ import type { Judge, Judgement } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
 import type { Terminal } from "./terminal.js";
 
+/** A started bar on a terminal; null elsewhere, and for nothing to do. */
+export function progressBar(verb: string, total: number, { errorIsTerminal }: Terminal): SingleBar | null {
+  if (!errorIsTerminal || total === 0) return null;
+  const format = `${verb} [{bar}] {value}/{total} prompts, {eta} s left`;
+  const bar = new SingleBar({ stream: process.stderr, format, linewrap: true });
+  bar.start(total, 0);
+  return bar;
+}
+
 /** Judgements in the order of `texts`, batch by batch. */
 export async function* scoreWithProgress(
   judge: Judge,
   texts: readonly (string | null)[],
   terminal: Terminal,
 ): AsyncGenerator<Judgement[]> {
-  const format = "scoring [{bar}] {value}/{total} prompts, {eta} s left";
-  const bar = terminal.errorIsTerminal
-    ? new SingleBar({ stream: process.stderr, format, linewrap: true })
-    : null;
-  bar?.start(texts.length, 0);
+  const bar = progressBar("scoring", texts.length, terminal);
   try {
     for await (const batch of scoreBatches(judge, texts)) {
       yield batch;

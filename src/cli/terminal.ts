@@ -11,6 +11,8 @@ export interface Terminal {
   readonly inputIsTerminal: boolean;
   /** writes to standard output, with a line feed at the end */
   print(text: string): void;
+  /** writes to standard error, where progress belongs */
+  note(text: string): void;
   /** all of standard input */
   readInput(): Promise<string>;
   /** the name of the next SIGTERM or SIGINT; called once, since later ones are then ignored */
@@ -29,6 +31,9 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
     inputIsTerminal: process.stdin.isTTY === true,
     print: (line) => {
       process.stdout.write(`${line}\n`);
+    },
+    note: (line) => {
+      process.stderr.write(`${line}\n`);
     },
     readInput: () => text(process.stdin),
     nextSignal: () =>

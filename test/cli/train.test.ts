@@ -1,0 +1,123 @@
+// `train` as a real process, on the tiny encoder: what it writes is served, is the same twice, and goes on after a cut.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fixturePath, packagePath } from "../support/fixtures.js";
+import { startJudgeServer } from "../support/judge-server.js";
+
+const folder = mkdtempSync(join(tmpdir(), "judge-train-"));
+after(() => rmSync(folder, { recursive: true }));
+const path = (name: string) => join(folder, name);
+const main = packagePath("dist/src/main.js");
+const run = (...args: string[]) => spawnSync(process.execPath, [main, ...args], { encoding: "utf8" });
+
+/** Solved where the task is an addition: the tiny encoder can tell. */
+const rows = Array.from({ length: 240 }, (_, index) => ({
+  id: `r${index}`,
+  prompt: index % 2 === 0 ? `Add ${index} and ${index * 7}.` : `Explain the history of town number ${index}.`,
+  split: index < 180 ? "train" : "test",
+  labels: { weak: index % 2 === 0 ? index % 20 !== 0 : index % 15 === 1, strong: index % 9 !== 0 },
+}));
+const labels = path("labels.jsonl");
+writeFileSync(labels, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+const encoder = fixturePath("tiny-encoder");
+const args = (out: string, cache: string, more: readonly string[] = []) => [
+  "train",
+  "--labels",
+  labels,
+  "--encoder",
+  encoder,
+  "--layer",
+  "3",
+  "--pca",
+  "8",
+  "--out",
+  path(out),
+  "--cache",
+  path(cache),
+  ...more,
+];
+
+describe("train", () => {
+  test("writes a judge that is served at once and beats words alone where words do not tell", async () => {
+    const { status, stderr, stdout } = run(...args("judge", "cache"));
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /2 output\(s\) from 180 rows, 5 of 10 members kept/);
+    const server = await startJudgeServer(
+      `[encoders.tiny]\ntype = "onnx"\npath = "${encoder}"\n[judges.mine]\ncheckpoint = "${path("judge")}"\nencoder = "tiny"\noutput = "weak"\n`,
+    );
+    try {
+      const test = rows.slice(180);
+      const response = await server.post("/v1/score", { prompts: test.map(({ prompt }) => prompt) });
+      const { results } = (await response.json()) as {
+        results: { p_solve: number; raw: { weak: number } }[];
+      };
+      const right = results.filter(({ p_solve: p }, index) => p > 0.5 === (index % 2 === 0)).length;
+      assert.ok(right >= 57, `${right} of 60`);
+      assert.ok(
+        results.some(({ p_solve: p, raw }) => p !== raw.weak),
+        "it is calibrated",
+      );
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("gives the same bytes from the same labels, whatever the threads, with and without a cache", () => {
+    for (const [out, cache, threads] of [
+      ["again", "cache", "1"],
+      ["fresh", "other-cache", "2"],
+    ] as const) {
+      assert.equal(run(...args(out, cache, ["--threads", threads])).status, 0);
+      for (const name of readdirSync(path("judge"))) {
+        assert.deepEqual(readFileSync(join(path(out), name)), readFileSync(join(path("judge"), name)), name);
+      }
+    }
+  });
+
+  test("killed while it encodes, it goes on with what it had", async () => {
+    const child = spawn(process.execPath, [main, ...args("cut", "cut-cache")], { stdio: "ignore" });
+    const size = () => {
+      const [name] = readdirSync(folder).includes("cut-cache") ? readdirSync(path("cut-cache")) : [];
+      return name === undefined ? 0 : statSync(join(path("cut-cache"), name)).size;
+    };
+    while (size() === 0 && child.exitCode === null) await sleep(2);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const had = size();
+    assert.ok(had > 0);
+    assert.equal(run(...args("cut", "cut-cache", ["--no-calibration"])).status, 0);
+    assert.ok(size() >= had);
+    assert.deepEqual(
+      readFileSync(join(path("cut-cache"), readdirSync(path("cut-cache"))[0]!)).length,
+      180 * (32 + 4 * 24),
+    );
+  });
+
+  test("refuses what nothing can be learned from, in one line, and writes nothing", () => {
+    const oneClass = path("one-class.jsonl");
+    writeFileSync(
+      oneClass,
+      rows.map(({ id, prompt }) => `${JSON.stringify({ id, prompt, labels: { weak: true } })}\n`).join(""),
+    );
+    const cases: readonly (readonly [change: readonly string[], message: RegExp])[] = [
+      [["--labels", oneClass], /weak has labels of one class only/],
+      [["--layer", "40"], /--layer 40: encoder encoder gives 0, 1, 2/],
+      [["--pca", "500"], /180 rows are too few for --pca 500/],
+      [["--encoder", path("nowhere")], /the encoder folder cannot be read/],
+      [["--labels", path("nowhere.jsonl")], /cannot be read \(ENOENT\)/],
+    ];
+    for (const [change, message] of cases) {
+      const { status, stderr, stdout } = run(...args("refused", "cache", change));
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, message);
+      assert.equal(stdout, "");
+      assert.ok(!readdirSync(folder).includes("refused"));
+    }
+  });
+});
