@@ -5,10 +5,10 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { isRunning, type ServeProcess, startServe } from "../cli/shutdown-process.js";
+import { faultOf } from "../http/fuzz-answers.js";
+import { type FuzzRequest, fuzzRequest } from "../http/fuzz-requests.js";
+import { type RawAnswer, type RawClient, rawClient } from "../http/limits-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
-import { faultOf } from "./fuzz-answers.js";
-import { type FuzzRequest, fuzzRequest } from "./fuzz-requests.js";
-import { type RawAnswer, type RawClient, rawClient } from "./limits-socket.js";
 
 const requests = 10_000;
 const clients = 16;

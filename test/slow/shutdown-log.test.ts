@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { startServe } from "../cli/shutdown-process.js";
 import { chatPath } from "../http/limits-socket.js";
 import { chat, tinyConfig } from "../support/judge-server.js";
-import { startServe } from "./shutdown-process.js";
 
 const marginMs = 6000;
 const folder = mkdtempSync(join(tmpdir(), "judge-shutdown-"));

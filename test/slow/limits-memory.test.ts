@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ErrorAnswer } from "../../src/http/answer-schema.js";
 import { startServe } from "../cli/shutdown-process.js";
+import { chatPath } from "../http/limits-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
-import { chatPath } from "./limits-socket.js";
 
 const size = 32 * 2 ** 20 - 100;
 const user = '{"role":"user","content":"Hi"}';
