@@ -26,15 +26,18 @@ export async function startSwitchyard(routesToml: string): Promise<Router> {
     env: { ...process.env, RUST_LOG: "error" },
     stdio: ["pipe", "pipe", "inherit"],
   });
-  const [line] = (await Promise.race([
-    once(child.stdout, "data"),
-    once(child, "exit").then(() => {
-      models.close();
-      rmSync(folder, { recursive: true });
-      throw new Error("Switchyard did not start");
-    }),
-  ])) as [Buffer];
-  const url = line.toString().trim();
+  const clear = () => {
+    models.close();
+    rmSync(folder, { recursive: true });
+  };
+  const started = once(child.stdout, "data") as Promise<[Buffer]>;
+  const ended = once(child, "exit").then(() => null);
+  const first = await Promise.race([started, ended]);
+  if (first === null) {
+    clear();
+    throw new Error("Switchyard did not start");
+  }
+  const url = first[0].toString().trim();
   return {
     async ask(messages) {
       const response = await fetch(`${url}/v1/chat/completions`, {
@@ -49,8 +52,7 @@ export async function startSwitchyard(routesToml: string): Promise<Router> {
       const exited = once(child, "exit");
       child.stdin.end();
       await exited;
-      models.close();
-      rmSync(folder, { recursive: true });
+      clear();
     },
   };
 }
