@@ -18,7 +18,7 @@ export interface SupervisorParts {
   readonly events: SupervisorEvents;
   /** waits before the first, second, … restart in a row; the last repeats */
   readonly backOffMs?: readonly number[];
-  /** a process that is busy with one job for so long hangs, and is ended; default 60 s */
+  /** a process that is busy with one job for so long per text hangs, and is ended; default 60 s */
   readonly hangMs?: number;
   /** after so long without a death the next one counts as the first again; default 10 s */
   readonly steadyMs?: number;
@@ -170,7 +170,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     if (job === undefined) return;
     running = job;
     job.attempts++;
-    watchdog = setTimeout(() => child?.kill("SIGKILL"), hangMs).unref();
+    const limitMs = hangMs * Math.max(1, job.work.texts.length);
+    watchdog = setTimeout(() => child?.kill("SIGKILL"), limitMs).unref();
     send({ kind: "work", id: job.id, work: job.work });
   }
 
