@@ -5,7 +5,7 @@ import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
 import { hashEncoderFolder, listDecidingFiles } from "./encoder/onnx/folder.js";
-import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";
+import { createOnnxEncoder, type OnnxEncoderParts } from "./encoder/onnx/onnx-encoder.js";
 import { JudgeError, withoutPaths } from "./errors.js";
 import { createForwards } from "./judge/forward.js";
 import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
@@ -59,7 +59,7 @@ export async function composeJudges(
   const encoders = await Promise.all(
     config.encoders.map(async (encoder) => {
       const found = await takeOver(running, encoder, threads);
-      return found ?? { encoder: createEncoder(encoder, threads, observers), config: encoder, threads };
+      return found ?? { encoder: observedEncoder(encoder, threads, observers), config: encoder, threads };
     }),
   );
   const fresh = encoders.filter((built) => !running.includes(built));
@@ -103,9 +103,13 @@ async function takeOver(
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
 }
 
-/** An encoder for a command, not started; nobody is told of what happens to it. */
-export function composeEncoder({ id, path, model }: EncoderConfig, threads: number): Encoder {
-  return createOnnxEncoder({ id, modelName: model, folder: path, threads, events: { up() {}, down() {} } });
+/** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
+export function composeEncoder(
+  { id, path, model }: EncoderConfig,
+  threads: number,
+  events: OnnxEncoderParts["events"] = { up() {}, down() {} },
+): Encoder {
+  return createOnnxEncoder({ id, modelName: model, folder: path, threads, events });
 }
 
 /** The files of an encoder that decide its results, for whoever watches them. */
@@ -113,34 +117,25 @@ export async function encoderFiles({ path }: EncoderConfig): Promise<string[]> {
   return (await listDecidingFiles(path)).map((name) => join(path, name));
 }
 
-function createEncoder(
-  { id, path, model }: EncoderConfig,
-  threads: number,
-  { log, metrics }: Observers,
-): Encoder {
+function observedEncoder(config: EncoderConfig, threads: number, { log, metrics }: Observers): Encoder {
+  const { id } = config;
   let launchedMs = clock();
-  return createOnnxEncoder({
-    id,
-    modelName: model,
-    folder: path,
-    threads,
-    events: {
-      up({ device }, restarts) {
-        metrics.encoderUp(id, true);
-        log.encoderUp({ encoder: id, device, threads, loadMs: clock() - launchedMs, restarts });
-      },
-      down({ code, signal, retryMs, reason }) {
-        launchedMs = clock() + retryMs;
-        metrics.encoderUp(id, false);
-        metrics.encoderRestarted(id);
-        log.encoderDown({
-          encoder: id,
-          exitCode: code,
-          signal,
-          reason: reason && withoutPaths(reason),
-          retryMs,
-        });
-      },
+  return composeEncoder(config, threads, {
+    up({ device }, restarts) {
+      metrics.encoderUp(id, true);
+      log.encoderUp({ encoder: id, device, threads, loadMs: clock() - launchedMs, restarts });
+    },
+    down({ code, signal, retryMs, reason }) {
+      launchedMs = clock() + retryMs;
+      metrics.encoderUp(id, false);
+      metrics.encoderRestarted(id);
+      log.encoderDown({
+        encoder: id,
+        exitCode: code,
+        signal,
+        reason: reason && withoutPaths(reason),
+        retryMs,
+      });
     },
   });
 }

@@ -5,18 +5,13 @@ import type { Judge } from "../judge/judge.js";
 import type { Estimate } from "../train/bootstrap.js";
 import { withOutputs } from "../train/labels.js";
 import { chooseThreshold, type ThresholdChoice, type ThresholdTarget } from "../train/threshold.js";
-import { readLabels } from "./label-file.js";
-import { withCheckpoint, withNamedJudge } from "./one-judge.js";
+import { inEvaluatedSplit, readLabels, type SplitChoice } from "./label-file.js";
+import { type JudgeChoice, withChosenJudge } from "./one-judge.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 
-export interface CalibrateCommand {
+export interface CalibrateCommand extends JudgeChoice, SplitChoice {
   readonly labels: string;
-  readonly judge?: string | undefined;
-  readonly checkpoint?: string | undefined;
-  readonly encoder?: string | undefined;
-  readonly split?: string | undefined;
-  readonly trainSplit: string;
   /** the strong model's output in the labels; with it, accuracy is that of the whole route */
   readonly strong?: string | undefined;
   readonly targetWeakShare?: number | undefined;
@@ -42,9 +37,7 @@ export async function calibrateCommand(
       throw new JudgeError("usage", `${options.labels} has no labels for "${missing}"; it labels ${known}`);
     }
     const rows = withOutputs(labels, names).filter(
-      ({ split, labels: known }) =>
-        (options.split === undefined ? split !== options.trainSplit : split === options.split) &&
-        known.every((label) => label !== null),
+      (row) => inEvaluatedSplit(row, options) && row.labels.every((label) => label !== null),
     );
     if (rows.length === 0) throw new JudgeError("usage", "no labelled rows; name a split that the file has");
     const texts = rows.map(({ text }) => text);
@@ -56,17 +49,7 @@ export async function calibrateCommand(
       seed: options.seed,
     });
   };
-  const { checkpoint, encoder } = options;
-  if (checkpoint !== undefined && encoder === undefined) {
-    throw new JudgeError(
-      "usage",
-      "--checkpoint needs --encoder: a folder with model.onnx, or a configured encoder",
-    );
-  }
-  const choice =
-    checkpoint === undefined
-      ? await withNamedJudge(config, options.judge, choose)
-      : await withCheckpoint(config, { checkpoint, encoder: encoder! }, choose);
+  const choice = await withChosenJudge(config, options, choose);
   terminal.print(options.json ? JSON.stringify(choice, null, 2) : render(choice));
 }
 

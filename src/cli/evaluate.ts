@@ -4,28 +4,19 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { writeCsv } from "../train/csv.js";
-import { type EvaluationReport, evaluate, type Predictions } from "../train/evaluate.js";
+import { evaluate, type Predictions } from "../train/evaluate.js";
 import { fitFloors } from "../train/floors.js";
 import { type LabelRow, withOutputs } from "../train/labels.js";
 import { parseScores } from "../train/scores.js";
 import { listWrongDecisions } from "../train/wrong-decisions.js";
 import { renderReport } from "./evaluate-report.js";
-import { readLabels, readText } from "./label-file.js";
-import { withCheckpoint, withNamedJudge } from "./one-judge.js";
+import { inEvaluatedSplit, readLabels, readText, type SplitChoice } from "./label-file.js";
+import { type JudgeChoice, withCheckpoint, withChosenJudge } from "./one-judge.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 
-export interface EvaluateCommand {
+export interface EvaluateCommand extends JudgeChoice, SplitChoice {
   readonly labels: string;
-  /** id or alias of a configured judge; used where no checkpoint is given */
-  readonly judge?: string | undefined;
-  readonly checkpoint?: string | undefined;
-  /** encoder folder or configured encoder; needed with a checkpoint */
-  readonly encoder?: string | undefined;
-  /** rows to evaluate; absent: all that are not for training */
-  readonly split?: string | undefined;
-  /** rows the judge was trained on: the floors are fitted on them, and none may be evaluated */
-  readonly trainSplit: string;
   /** checkpoints on the same encoder, or files of recorded scores (.jsonl) */
   readonly against: readonly string[];
   readonly threshold: number;
@@ -42,7 +33,7 @@ export async function evaluateCommand(
   terminal: Terminal,
 ): Promise<void> {
   const labels = await readLabels(options.labels);
-  const report = await withJudge(config, options, async (judge) => {
+  const report = await withChosenJudge(config, options, async (judge) => {
     const outputNames = labels.outputNames.filter((name) => judge.checkpoint.head.outputNames.includes(name));
     if (outputNames.length === 0) {
       const found = labels.outputNames.join(", ");
@@ -54,9 +45,7 @@ export async function evaluateCommand(
     }
     const all = withOutputs(labels, outputNames);
     const trainRows = all.filter(({ split }) => split === options.trainSplit);
-    const rows = all.filter(({ split }) =>
-      options.split === undefined ? split !== options.trainSplit : split === options.split,
-    );
+    const rows = all.filter((row) => inEvaluatedSplit(row, options));
     const judged = await predictRows(judge, rows, outputNames, terminal);
     const floors = trainRows.length === 0 ? [] : fitFloors(trainRows, outputNames.length);
     const against = [
@@ -83,21 +72,6 @@ export async function evaluateCommand(
     return report;
   });
   terminal.print(options.json ? JSON.stringify(report, null, 2) : renderReport(report));
-}
-
-function withJudge(
-  config: Config,
-  { checkpoint, encoder, judge }: EvaluateCommand,
-  work: (judge: Judge) => Promise<EvaluationReport>,
-): Promise<EvaluationReport> {
-  if (checkpoint === undefined) return withNamedJudge(config, judge, work);
-  if (encoder === undefined) {
-    throw new JudgeError(
-      "usage",
-      "--checkpoint needs --encoder: a folder with model.onnx, or a configured encoder",
-    );
-  }
-  return withCheckpoint(config, { checkpoint, encoder }, work);
 }
 
 async function predictRows(

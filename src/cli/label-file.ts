@@ -4,7 +4,7 @@ import { JudgeError } from "../errors.js";
 import { ChatRequest, toMessages } from "../http/chat-schema.js";
 import { judgedText, readableText } from "../prompt/judged-text.js";
 import type { TextReader } from "../train/label-record.js";
-import { type Labels, parseLabels } from "../train/labels.js";
+import { type LabelRow, type Labels, parseLabels } from "../train/labels.js";
 
 /** A text of JavaScript holds no more. */
 const maxFileBytes = 2 ** 29 - 2 ** 20;
@@ -17,6 +17,18 @@ const textReader: TextReader = {
     return request.success ? judgedText(toMessages(request.data)).text : null;
   },
 };
+
+/** Which rows a command measures a judge on. */
+export interface SplitChoice {
+  /** rows to evaluate; absent: all that are not for training */
+  readonly split?: string | undefined;
+  /** rows the judge was trained on; floors are fitted on them */
+  readonly trainSplit: string;
+}
+
+export function inEvaluatedSplit(row: LabelRow, { split, trainSplit }: SplitChoice): boolean {
+  return split === undefined ? row.split !== trainSplit : row.split === split;
+}
 
 /** @throws JudgeError `usage` naming file, row and column of the first fault */
 export async function readLabels(file: string): Promise<Labels> {

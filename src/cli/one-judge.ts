@@ -17,6 +17,35 @@ export interface CheckpointOnEncoder {
   readonly encoder: string;
 }
 
+/** The options of a command that takes either. */
+export interface JudgeChoice {
+  /** id or alias of a configured judge; used where no checkpoint is given */
+  readonly judge?: string | undefined;
+  readonly checkpoint?: string | undefined;
+  /** encoder folder or configured encoder; needed with a checkpoint */
+  readonly encoder?: string | undefined;
+}
+
+/**
+ * Runs `work` with the checkpoint where one is given, else with the configured judge.
+ *
+ * @throws JudgeError `usage` for a checkpoint without encoder, or an unknown name; what starting the judge throws
+ */
+export async function withChosenJudge<T>(
+  config: Config,
+  { judge, checkpoint, encoder }: JudgeChoice,
+  work: (judge: Judge) => Promise<T>,
+): Promise<T> {
+  if (checkpoint === undefined) return await withNamedJudge(config, judge, work);
+  if (encoder === undefined) {
+    throw new JudgeError(
+      "usage",
+      "--checkpoint needs --encoder: a folder with model.onnx, or a configured encoder",
+    );
+  }
+  return await withCheckpoint(config, { checkpoint, encoder }, work);
+}
+
 /**
  * Runs `work` with the judge of that name; nothing else is loaded.
  *

@@ -26,7 +26,7 @@ async function judgeChat(
   registry: Registry,
   request: ChatRequest,
 ): Promise<Response> {
-  const judge = request.model == null ? registry.first : registry.find(request.model);
+  const judge = registry.find(request.model);
   const { text, ignoredParts } = judgedText(toMessages(request), judge.message);
   const [judgement] = await judge.judge([text], clientSignal(context));
   enforceOnFailure(service, judge, judgement!);

@@ -37,7 +37,7 @@ async function scorePrompts(
   registry: Registry,
   request: z.infer<typeof ScoreRequest>,
 ): Promise<Response> {
-  const judge = request.model == null ? registry.first : registry.find(request.model);
+  const judge = registry.find(request.model);
   const judgements: Judgement[] = [];
   const { arrivedMs } = context.get("facts");
   for await (const batch of scoreBatches(judge, request.prompts.map(readableText), clientSignal(context))) {

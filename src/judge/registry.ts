@@ -11,11 +11,11 @@ export interface Registry {
   /** ids and aliases, in the order of the configuration */
   readonly names: readonly string[];
   /**
-   * The judge that `name` stands for; default_judge, where set, for a name nobody has.
+   * The judge that `name` stands for: `first` where there is none; default_judge, where set, for a name nobody has.
    *
    * @throws JudgeError `model_not_found`
    */
-  find(name: string): Judge;
+  find(name: string | null | undefined): Judge;
   /** The judge that has `name` as id or alias; null when nobody has. */
   lookUp(name: string): Judge | null;
 }
@@ -39,15 +39,17 @@ export function createRegistry(judges: readonly [Judge, ...Judge[]], defaultJudg
     }
   }
   const fallback = defaultJudge === null ? null : (byName.get(defaultJudge) ?? null);
+  const first = fallback ?? judges[0];
   return {
     judges,
-    first: fallback ?? judges[0],
+    first,
     names: [...byName.keys()],
     get ready() {
       return judges.every((judge) => judge.ready);
     },
     lookUp: (name) => byName.get(name) ?? null,
     find(name) {
+      if (name == null) return first;
       const judge = byName.get(name) ?? fallback;
       if (judge !== null) return judge;
       throw new JudgeError(
