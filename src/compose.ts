@@ -9,6 +9,7 @@ import { createOnnxEncoder, type OnnxEncoderParts } from "./encoder/onnx/onnx-en
 import { JudgeError, withoutPaths } from "./errors.js";
 import { createForwards } from "./judge/forward.js";
 import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
+import { createProbabilityCache, type ProbabilityCache } from "./judge/probability-cache.js";
 import { createRegistry, type Registry } from "./judge/registry.js";
 import type { Log } from "./observe/log.js";
 import type { Metrics } from "./observe/metrics.js";
@@ -19,11 +20,14 @@ export interface Observers {
   readonly metrics: Metrics;
 }
 
+/** How encoders run. */
+export type EncoderRuntime = Pick<Config["runtime"], "threads" | "batches">;
+
 /** An encoder, and what it was made from. */
 export interface BuiltEncoder {
   readonly encoder: Encoder;
   readonly config: EncoderConfig;
-  readonly threads: number;
+  readonly runtime: EncoderRuntime;
 }
 
 /** Judges that come into service together, on encoders of their own or taken over. */
@@ -47,26 +51,29 @@ export const clock = () => performance.now();
  * Loads the checkpoints and builds judges.
  *
  * @param running started encoders, taken over where configuration and files are still the same
+ * @param cache outlives the judges: what it holds is found by the hashes of what made it
  * @throws JudgeError `checkpoint` or `config`
  */
 export async function composeJudges(
   config: Config,
   observers: Observers,
   running: readonly BuiltEncoder[] = [],
+  cache: ProbabilityCache = createProbabilityCache(0),
 ): Promise<Judges> {
   const checkpoints = await Promise.all(config.judges.map((judge) => loadCheckpoint(judge.checkpoint)));
-  const { threads } = config.runtime;
+  const { threads, batches } = config.runtime;
+  const runtime = { threads, batches };
   const encoders = await Promise.all(
     config.encoders.map(async (encoder) => {
-      const found = await takeOver(running, encoder, threads);
-      return found ?? { encoder: observedEncoder(encoder, threads, observers), config: encoder, threads };
+      const found = await takeOver(running, encoder, runtime);
+      return found ?? { encoder: observedEncoder(encoder, runtime, observers), config: encoder, runtime };
     }),
   );
   const fresh = encoders.filter((built) => !running.includes(built));
   const forward = createForwards();
   const judges = config.judges.map((judge, index) => {
     const { encoder } = encoders.find((built) => built.config.id === judge.encoder)!;
-    return composeJudge(judge, checkpoints[index]!, { encoder, forward }, config, observers.log);
+    return composeJudge(judge, checkpoints[index]!, { encoder, forward, cache }, config, observers.log);
   });
   const [first, ...rest] = judges;
   if (first === undefined) throw new JudgeError("config", "no judge is configured");
@@ -94,10 +101,10 @@ export async function composeJudges(
 async function takeOver(
   running: readonly BuiltEncoder[],
   config: EncoderConfig,
-  threads: number,
+  runtime: EncoderRuntime,
 ): Promise<BuiltEncoder | null> {
-  const wanted = JSON.stringify([config, threads]);
-  const found = running.find((built) => JSON.stringify([built.config, built.threads]) === wanted);
+  const wanted = JSON.stringify([config, runtime]);
+  const found = running.find((built) => JSON.stringify([built.config, built.runtime]) === wanted);
   if (found === undefined) return null;
   const files = await hashEncoderFolder(config.path);
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
@@ -106,10 +113,10 @@ async function takeOver(
 /** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
 export function composeEncoder(
   { id, path, model }: EncoderConfig,
-  threads: number,
+  { threads, batches }: EncoderRuntime,
   events: OnnxEncoderParts["events"] = { up() {}, down() {} },
 ): Encoder {
-  return createOnnxEncoder({ id, modelName: model, folder: path, threads, events });
+  return createOnnxEncoder({ id, modelName: model, folder: path, threads, limits: batches, events });
 }
 
 /** The files of an encoder that decide its results, for whoever watches them. */
@@ -117,13 +124,23 @@ export async function encoderFiles({ path }: EncoderConfig): Promise<string[]> {
   return (await listDecidingFiles(path)).map((name) => join(path, name));
 }
 
-function observedEncoder(config: EncoderConfig, threads: number, { log, metrics }: Observers): Encoder {
+function observedEncoder(
+  config: EncoderConfig,
+  runtime: EncoderRuntime,
+  { log, metrics }: Observers,
+): Encoder {
   const { id } = config;
   let launchedMs = clock();
-  return composeEncoder(config, threads, {
+  return composeEncoder(config, runtime, {
     up({ device }, restarts) {
       metrics.encoderUp(id, true);
-      log.encoderUp({ encoder: id, device, threads, loadMs: clock() - launchedMs, restarts });
+      log.encoderUp({
+        encoder: id,
+        device,
+        threads: runtime.threads,
+        loadMs: clock() - launchedMs,
+        restarts,
+      });
     },
     down({ code, signal, retryMs, reason }) {
       launchedMs = clock() + retryMs;
@@ -143,7 +160,7 @@ function observedEncoder(config: EncoderConfig, threads: number, { log, metrics 
 function composeJudge(
   config: JudgeConfig,
   checkpoint: Checkpoint,
-  { encoder, forward }: Pick<JudgeParts, "encoder" | "forward">,
+  parts: Pick<JudgeParts, "encoder" | "forward" | "cache">,
   { runtime }: Config,
   log: Log,
 ): Judge {
@@ -151,8 +168,7 @@ function composeJudge(
     id: config.id,
     aliases: config.aliases,
     checkpoint,
-    encoder,
-    forward,
+    ...parts,
     output: chooseOutput(config, checkpoint),
     primaryRule: config.primaryRule,
     maxTokens: config.maxTokens,

@@ -36,6 +36,15 @@ const RuntimeTable = z.strictObject({
   threads: z.int().min(1).max(1024).optional(),
   deadline_ms: z.int().min(1).max(3_600_000).optional(),
   on_failure: z.enum(["abstain", "error"]).optional(),
+  max_batch: z.int().min(1).max(1024).optional(),
+  max_batch_tokens: z.int().min(1).max(1_000_000).optional(),
+  max_wait_ms: z.int().min(0).max(10_000).optional(),
+  queue_limit: z.int().min(1).max(1_000_000).optional(),
+  cache_bytes: z
+    .int()
+    .min(0)
+    .max(2 ** 40)
+    .optional(),
 });
 
 const EncoderTable = z.strictObject({

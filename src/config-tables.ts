@@ -116,5 +116,12 @@ export function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["ru
     threads: table.threads ?? availableParallelism(),
     deadlineMs: table.deadline_ms ?? 2000,
     onFailure: table.on_failure ?? "abstain",
+    batches: {
+      maxBatch: table.max_batch ?? 32,
+      maxBatchTokens: table.max_batch_tokens ?? 1024,
+      maxWaitMs: table.max_wait_ms ?? 0,
+      queueLimit: table.queue_limit ?? 256,
+    },
+    cacheBytes: table.cache_bytes ?? 64 * 2 ** 20,
   };
 }

@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { configFileVariable, type EncoderTable } from "./config-schema.js";
 import { check, fromFlags, fromVariables, hint, readToml } from "./config-sources.js";
 import { absolute, embedded, toEncoder, toJudge, toLog, toRuntime, toServer } from "./config-tables.js";
-import type { Truncation } from "./encoder/encoder.js";
+import type { BatchLimits, Truncation } from "./encoder/encoder.js";
 import { JudgeError } from "./errors.js";
 import type { PrimaryRule } from "./verdict/capability.js";
 
@@ -67,6 +67,10 @@ export interface Config {
     readonly threads: number;
     readonly deadlineMs: number;
     readonly onFailure: "abstain" | "error";
+    /** texts and tokens of one run of an encoder, how long the first waits for company, and how many may wait */
+    readonly batches: BatchLimits;
+    /** of results that are kept for texts that come again; 0: none */
+    readonly cacheBytes: number;
   };
   /** only those that a judge uses */
   readonly encoders: readonly EncoderConfig[];

@@ -16,6 +16,7 @@ export type ErrorCode =
   | "reload_failed"
   // conditions under which a well-formed request cannot be judged (AbstainReason in verdict/abstention.ts)
   | "deadline"
+  | "overloaded"
   | "encoder_down"
   | "encoder_error"
   // the client went away; nobody reads the answer

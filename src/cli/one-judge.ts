@@ -97,9 +97,14 @@ export function encoderConfig(config: Config, encoder: string): EncoderConfig {
   return configured ?? { id: "encoder", type: "onnx", path: resolve(encoder), model: null };
 }
 
+/** A command asks for as much as it can use, and waits for it. */
+export function unboundedQueue({ runtime }: Config): Pick<Config["runtime"], "batches"> {
+  return { batches: { ...runtime.batches, queueLimit: Number.POSITIVE_INFINITY } };
+}
+
 async function withJudges<T>(config: Config, work: (judge: Judge) => Promise<T>): Promise<T> {
   const observers = { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
-  const runtime = { ...config.runtime, deadlineMs: noDeadlineMs };
+  const runtime = { ...config.runtime, deadlineMs: noDeadlineMs, ...unboundedQueue(config) };
   const judges = await composeJudges({ ...config, runtime, defaultJudge: null }, observers);
   try {
     await judges.start();

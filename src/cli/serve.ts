@@ -7,6 +7,7 @@ import { composeApp, readCruxSentences } from "../compose-app.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";
+import { createProbabilityCache } from "../judge/probability-cache.js";
 import { createLog, fileTarget, type LogTarget, standardErrorTarget } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import { createReloader } from "../reload.js";
@@ -38,8 +39,10 @@ export async function serve(
   const log = createLog(logTarget(config, terminal), config.log.level);
   const observers = { log, metrics: createMetrics() };
   const sentences = await readCruxSentences(terminal.packageRoot);
-  const judges = await composeJudges(config, observers);
-  const compose = (next: Config, running: Judges["encoders"]) => composeJudges(next, observers, running);
+  const cache = createProbabilityCache(config.runtime.cacheBytes);
+  const compose = (next: Config, running: Judges["encoders"]) =>
+    composeJudges(next, observers, running, cache);
+  const judges = await compose(config, []);
   const reloader = createReloader({
     first: judges,
     readConfig,

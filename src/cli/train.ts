@@ -22,7 +22,7 @@ import { calibrateHead } from "../train/platt.js";
 import { predictTable } from "../train/predict.js";
 import { encodeRows } from "./encode-rows.js";
 import { readLabels } from "./label-file.js";
-import { encoderConfig } from "./one-judge.js";
+import { encoderConfig, unboundedQueue } from "./one-judge.js";
 import type { Terminal } from "./terminal.js";
 
 export interface TrainCommand {
@@ -51,7 +51,10 @@ const selftestTolerance = 1e-4;
 /** @throws JudgeError `usage` for labels that nothing can be learned from */
 export async function trainCommand(config: Config, options: TrainCommand, terminal: Terminal): Promise<void> {
   const { outputNames, rows } = await trainingRows(options, terminal);
-  const encoder = composeEncoder(encoderConfig(config, options.encoder), config.runtime.threads);
+  const encoder = composeEncoder(encoderConfig(config, options.encoder), {
+    threads: config.runtime.threads,
+    ...unboundedQueue(config),
+  });
   await encoder.start();
   try {
     const view = viewOf(encoder, options);

@@ -18,6 +18,18 @@ export interface View {
   readonly truncation: Truncation;
 }
 
+/** How an encoder puts texts together. */
+export interface BatchLimits {
+  /** texts of one run */
+  readonly maxBatch: number;
+  /** tokens of one run, padding included; a longer text runs alone */
+  readonly maxBatchTokens: number;
+  /** how long a text waits for company while the encoder is idle */
+  readonly maxWaitMs: number;
+  /** texts that may wait; more are refused as `overloaded` */
+  readonly queueLimit: number;
+}
+
 export interface EncodeOptions {
   readonly view: View;
   /** hidden-state indices: 0 = embeddings, k = output of block k */
@@ -25,6 +37,8 @@ export interface EncodeOptions {
   readonly pooling: readonly PoolingMode[];
   /** aborts waiting; what already runs is finished and thrown away */
   readonly signal?: AbortSignal;
+  /** when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be refused */
+  readonly expiresAt?: () => number;
 }
 
 /** What an encoder found out about one text. */
@@ -78,6 +92,8 @@ export interface Encoder {
    */
   start(): Promise<void>;
   /**
+   * Where more is asked than can be done, texts come back as JudgeError `overloaded`.
+   *
    * @throws JudgeError `encoder_down` when the encoder is not up, or died twice under this call;
    *   `signal.reason` when aborted
    */

@@ -4,12 +4,19 @@
 /** `mean`: over all real tokens; `last`: the last real token. */
 export type PoolingMode = "mean" | "last";
 
+export interface PooledText {
+  /** which text of the batch */
+  readonly row: number;
+  readonly mode: PoolingMode;
+  /** tokens before those of the batch, which are the same for every text: their number and sums [hiddenSize] */
+  readonly before?: { readonly tokens: number; readonly sums: Float64Array } | null;
+}
+
 /**
  * Pools one text out of a batch of hidden states.
  *
  * @param hiddenStates [batch, sequence, hiddenSize], row-major
  * @param mask [batch, sequence]: 1 for a real token, 0 for padding
- * @param row which text of the batch
  * @returns [hiddenSize]; sums in float64
  * @throws RangeError when the row has no real token
  */
@@ -17,8 +24,7 @@ export function pool(
   hiddenStates: Float32Array,
   mask: ArrayLike<number>,
   shape: { sequence: number; hiddenSize: number },
-  row: number,
-  mode: PoolingMode,
+  { row, mode, before = null }: PooledText,
 ): Float32Array {
   const { sequence, hiddenSize } = shape;
   const firstToken = row * sequence;
@@ -28,7 +34,7 @@ export function pool(
     }
     throw new RangeError("a text without a real token cannot be pooled");
   }
-  const sums = new Float64Array(hiddenSize);
+  const sums = before === null ? new Float64Array(hiddenSize) : before.sums.slice();
   let tokenCount = 0;
   for (let token = firstToken; token < firstToken + sequence; token++) {
     if (mask[token] !== 1) continue;
@@ -37,6 +43,7 @@ export function pool(
     for (let index = 0; index < hiddenSize; index++) sums[index]! += hiddenStates[offset + index]!;
   }
   if (tokenCount === 0) throw new RangeError("a text without a real token cannot be pooled");
+  tokenCount += before?.tokens ?? 0;
   const mean = new Float32Array(hiddenSize);
   for (let index = 0; index < hiddenSize; index++) mean[index] = sums[index]! / tokenCount;
   return mean;

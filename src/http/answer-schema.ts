@@ -18,6 +18,7 @@ export const PrefillJudge = z
     truncated: z.boolean(),
     ignored_parts: z.int().min(0),
     cached: z.boolean(),
+    cache: z.enum(["hit", "shared", "miss"]).nullable(),
     milliseconds: z.record(stages, z.number().min(0)),
     abstained: z.enum(abstainReasons).nullable(),
   })
@@ -62,6 +63,7 @@ export const ScoreResult = PrefillJudge.pick({
   tokens: true,
   truncated: true,
   cached: true,
+  cache: true,
   abstained: true,
 });
 

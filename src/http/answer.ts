@@ -41,7 +41,8 @@ export function answerFacts({ judge, judgement, ignoredParts, totalMs }: Judged)
     tokens: judgement.tokens,
     truncated: judgement.truncated,
     ignored_parts: ignoredParts,
-    cached: judgement.cached,
+    cached: judgement.cache === "hit",
+    cache: judgement.cache,
     milliseconds: {
       queue: milliseconds(queue),
       tokenize: milliseconds(tokenize),

@@ -28,10 +28,11 @@ async function judgeChat(
 ): Promise<Response> {
   const judge = registry.find(request.model);
   const { text, ignoredParts } = judgedText(toMessages(request), judge.message);
-  const [judgement] = await judge.judge([text], clientSignal(context));
+  const { arrivedMs } = context.get("facts");
+  const [judgement] = await judge.judge([text], { signal: clientSignal(context), arrivedMs });
   enforceOnFailure(service, judge, judgement!);
 
-  const totalMs = service.clock() - context.get("facts").arrivedMs;
+  const totalMs = service.clock() - arrivedMs;
   const judged: Judged = { judge, judgement: judgement!, ignoredParts, totalMs };
   record(service, context, judge, judgement!, totalMs);
   const parts = {

@@ -2,7 +2,7 @@
 import type { ErrorCode, JudgeError } from "../errors.js";
 
 interface WireForm {
-  readonly status: 400 | 401 | 404 | 405 | 408 | 409 | 413 | 415 | 499 | 500 | 503 | 504;
+  readonly status: 400 | 401 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 499 | 500 | 503 | 504;
   readonly type: "invalid_request_error" | "server_error";
   readonly retryAfterSeconds?: number;
 }
@@ -21,6 +21,7 @@ const wireForms: Readonly<Record<ErrorCode, WireForm>> = {
   request_timeout: { status: 408, type: "invalid_request_error" },
   invalid_api_key: { status: 401, type: "invalid_request_error" },
   reload_failed: { status: 409, type: "invalid_request_error" },
+  overloaded: { status: 429, type: "server_error", retryAfterSeconds: 1 },
   deadline: { status: 504, type: "server_error" },
   encoder_down: { status: 503, type: "server_error", retryAfterSeconds: 1 },
   encoder_error: { status: 503, type: "server_error", retryAfterSeconds: 1 },

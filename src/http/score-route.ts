@@ -40,7 +40,8 @@ async function scorePrompts(
   const judge = registry.find(request.model);
   const judgements: Judgement[] = [];
   const { arrivedMs } = context.get("facts");
-  for await (const batch of scoreBatches(judge, request.prompts.map(readableText), clientSignal(context))) {
+  const signal = clientSignal(context);
+  for await (const batch of scoreBatches(judge, request.prompts.map(readableText), { signal })) {
     for (const judgement of batch) {
       enforceOnFailure(service, judge, judgement);
       record(service, context, judge, judgement, service.clock() - arrivedMs);
@@ -64,7 +65,8 @@ export function toResult(judgement: Judgement): z.infer<typeof ScoreResult> {
     raw: judgement.raw,
     tokens: judgement.tokens,
     truncated: judgement.truncated,
-    cached: judgement.cached,
+    cached: judgement.cache === "hit",
+    cache: judgement.cache,
     abstained: judgement.abstained,
   };
 }

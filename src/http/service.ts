@@ -82,7 +82,7 @@ export function record(
   judgement: Judgement,
   totalMs: number,
 ): void {
-  const { pSolve, abstained, tokens, truncated, milliseconds } = judgement;
+  const { pSolve, abstained, tokens, truncated, cache, milliseconds } = judgement;
   const requestId = context.get("facts").id;
   // of several judgements one is enough
   if (context.get("outcome") !== "judged")
@@ -94,6 +94,7 @@ export function record(
       abstained,
       tokens,
       truncated,
+      cache,
       milliseconds: { ...milliseconds },
     };
     service.metrics.judged(sample);
@@ -104,7 +105,7 @@ export function record(
 /**
  * Turns an abstention into an error where the configuration wants that.
  *
- * @throws JudgeError `deadline`, `encoder_down`, `encoder_error` or `internal`
+ * @throws JudgeError `overloaded`, `deadline`, `encoder_down`, `encoder_error` or `internal`
  */
 export function enforceOnFailure(service: Service, judge: Judge, { abstained }: Judgement): void {
   if (service.onFailure === "abstain" || abstained === null || abstained === "no_user_text") return;

@@ -1,12 +1,14 @@
 // One forward for all judges that read the same encoder in the same view: it asks for the union of their layers, and equal
 // texts in flight share one run. A run goes on while anybody waits for it.
-import type { Encoder, Encoding, View } from "../encoder/encoder.js";
+import type { EncodeOptions, Encoder, Encoding, View } from "../encoder/encoder.js";
 import type { JudgeError } from "../errors.js";
 import type { PoolingMode } from "../features/pooling.js";
 
 /** What one text came to, and the milliseconds of the run that encoded it. */
 export interface Encoded {
   readonly encoding: Encoding | JudgeError;
+  /** true when another caller's run, or another place of the same call, encoded it */
+  readonly shared: boolean;
   readonly milliseconds: { readonly tokenize: number; readonly prefill: number };
 }
 
@@ -17,13 +19,22 @@ export interface Forward {
   /**
    * @throws the signal's reason when it aborts; what the encoder throws
    */
-  encode(texts: readonly string[], signal: AbortSignal): Promise<Encoded[]>;
+  encode(texts: readonly string[], limits: Limits): Promise<Encoded[]>;
+}
+
+/** How long a caller waits. */
+export interface Limits {
+  readonly signal: AbortSignal;
+  /** on performance.now()'s clock */
+  readonly expiresAt: number;
 }
 
 interface Run {
   readonly controller: AbortController;
-  readonly results: Promise<Map<string, Encoded>>;
+  readonly results: Promise<Map<string, Omit<Encoded, "shared">>>;
   waiters: number;
+  /** until when the most patient of the waiters waits */
+  readonly patience: { expiresAt: number };
 }
 
 export function createForward(encoder: Encoder, view: View): Forward {
@@ -31,18 +42,25 @@ export function createForward(encoder: Encoder, view: View): Forward {
   const pooling = new Set<PoolingMode>();
   const inFlight = new Map<string, Run>();
 
-  function start(texts: readonly string[]): Run {
+  function start(texts: readonly string[], expiresAt: number): Run {
     const controller = new AbortController();
-    const options = { view, layers: [...layers].sort((a, b) => a - b), pooling: [...pooling].sort() };
+    const patience = { expiresAt };
+    const options: EncodeOptions = {
+      view,
+      layers: [...layers].sort((a, b) => a - b),
+      pooling: [...pooling].sort(),
+      signal: controller.signal,
+      expiresAt: () => patience.expiresAt,
+    };
     const results = encoder
-      .encode(texts, { ...options, signal: controller.signal })
+      .encode(texts, options)
       .then(({ encodings, milliseconds }) => {
         return new Map(texts.map((text, index) => [text, { encoding: encodings[index]!, milliseconds }]));
       })
       .finally(() => {
         for (const text of texts) if (inFlight.get(text) === run) inFlight.delete(text);
       });
-    const run: Run = { controller, results, waiters: 0 };
+    const run: Run = { controller, results, waiters: 0, patience };
     for (const text of texts) inFlight.set(text, run);
     return run;
   }
@@ -56,17 +74,23 @@ export function createForward(encoder: Encoder, view: View): Forward {
       // runs in flight do not deliver what is new: nobody joins them any more
       if (layers.size + pooling.size > before) inFlight.clear();
     },
-    async encode(texts, signal) {
+    async encode(texts, { signal, expiresAt }) {
       signal.throwIfAborted();
       const fresh = [...new Set(texts)].filter((text) => !inFlight.has(text));
-      if (fresh.length > 0) start(fresh);
+      const own = fresh.length > 0 ? start(fresh, expiresAt) : null;
       const runOf = texts.map((text) => inFlight.get(text)!);
       const runs = new Set(runOf);
-      for (const run of runs) run.waiters++;
+      for (const run of runs) {
+        run.waiters++;
+        run.patience.expiresAt = Math.max(run.patience.expiresAt, expiresAt);
+      }
       try {
         const results = await abortable(Promise.all([...runs].map((run) => run.results)), signal);
         const found = new Map(results.flatMap((result) => [...result]));
-        return texts.map((text) => found.get(text)!);
+        return texts.map((text, place) => {
+          const shared = runOf[place] !== own || texts.indexOf(text) < place;
+          return { ...found.get(text)!, shared };
+        });
       } finally {
         for (const run of runs) {
           run.waiters--;

@@ -1,15 +1,16 @@
 // One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged comes
 // back as an abstention, never as an exception, unless it is a bug or the client has left.
 import type { Checkpoint } from "../checkpoint/load.js";
-import type { Encoder, Encoding, Truncation, View } from "../encoder/encoder.js";
+import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
 import { withDeadline } from "./deadline.js";
-import type { Forward } from "./forward.js";
+import type { Forward, Limits } from "./forward.js";
 import { prepareView, runSelftest } from "./prepare.js";
+import type { ProbabilityCache, Remembered } from "./probability-cache.js";
 
 export interface JudgeParts {
   readonly id: string;
@@ -28,6 +29,8 @@ export interface JudgeParts {
   readonly calibration: "on" | "off";
   /** a name of the encoder's model that is as good as the checkpoint's own */
   readonly acceptEncoder: string | null;
+  /** what judges have found out already; shared by all of them */
+  readonly cache: ProbabilityCache;
   /** the forward shared by the judges of one encoder and view */
   readonly forward: (encoder: Encoder, view: View) => Forward;
   readonly deadlineMs: number;
@@ -45,6 +48,15 @@ export interface Stages {
   readonly head: number;
 }
 
+/** `hit`: kept from an earlier request; `shared`: by a run that another request had started; `miss`: by its own. */
+export type CacheResult = "hit" | "shared" | "miss";
+
+export interface JudgeOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** when the request came, from which its deadline counts; on the judge's clock; absent: now */
+  readonly arrivedMs?: number | undefined;
+}
+
 export interface Judgement {
   /** null when abstained */
   readonly pSolve: number | null;
@@ -54,7 +66,8 @@ export interface Judgement {
   readonly raw: Readonly<Record<string, number>>;
   readonly tokens: number;
   readonly truncated: boolean;
-  readonly cached: boolean;
+  /** how the probabilities came about; null when abstained */
+  readonly cache: CacheResult | null;
   readonly abstained: AbstainReason | null;
   readonly milliseconds: Stages;
 }
@@ -78,17 +91,19 @@ export interface Judge
    *
    * @throws JudgeError `client_gone` when `signal` aborts
    */
-  judge(texts: readonly (string | null)[], signal?: AbortSignal): Promise<Judgement[]>;
+  judge(texts: readonly (string | null)[], options?: JudgeOptions): Promise<Judgement[]>;
 }
 
 export function createJudge(parts: JudgeParts): Judge {
-  const { checkpoint, encoder, clock } = parts;
-  let forward: Forward | null = null;
+  const { checkpoint, encoder, cache, clock } = parts;
+  const { head } = checkpoint;
+  let prepared: { readonly forward: Forward; readonly cacheScope: string } | null = null;
 
-  function judged(encoding: Encoding, waited: Omit<Stages, "head">): Judgement {
-    const started = clock();
-    const { head } = checkpoint;
-    const rawValues = probabilities(head, encoding.pooled);
+  function judged(
+    { raw: rawValues, tokens, truncated }: Remembered,
+    source: CacheResult,
+    milliseconds: Stages,
+  ): Judgement {
     const byName = (values: Float64Array) =>
       Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
     const named = byName(parts.calibration === "on" ? calibrate(head, rawValues) : rawValues);
@@ -96,12 +111,17 @@ export function createJudge(parts: JudgeParts): Judge {
       pSolve: named[parts.output]!,
       probabilities: named,
       raw: byName(rawValues),
-      tokens: encoding.tokenCount,
-      truncated: encoding.truncated,
-      cached: false,
+      tokens,
+      truncated,
+      cache: source,
       abstained: null,
-      milliseconds: { ...waited, head: clock() - started },
+      milliseconds,
     };
+  }
+
+  function kept(text: string): Judgement | null {
+    const found = prepared && cache.find(prepared.cacheScope, text);
+    return found ? judged(found, "hit", { queue: 0, tokenize: 0, prefill: 0, head: 0 }) : null;
   }
 
   /** @throws the error itself when the client has left: nobody reads an answer */
@@ -111,16 +131,22 @@ export function createJudge(parts: JudgeParts): Judge {
     return abstained(abstainReasonOf(error), waitedMs);
   }
 
-  async function judgeBatch(texts: readonly string[], signal: AbortSignal): Promise<Judgement[]> {
-    if (forward === null) throw new JudgeError("encoder_down", "the judge has not been prepared yet");
+  async function judgeBatch(texts: readonly string[], limits: Limits): Promise<Judgement[]> {
+    if (prepared === null) throw new JudgeError("encoder_down", "the judge has not been prepared yet");
+    const { forward, cacheScope } = prepared;
     const started = clock();
-    const encoded = await forward.encode(texts, signal);
+    const encoded = await forward.encode(texts, limits);
     const waited = clock() - started;
-    return encoded.map(({ encoding, milliseconds }) => {
+    return encoded.map(({ encoding, shared, milliseconds }, place) => {
       if (encoding instanceof JudgeError) return abstention(encoding, clock() - started);
       const queue = Math.max(0, waited - milliseconds.tokenize - milliseconds.prefill);
       try {
-        return judged(encoding, { queue, ...milliseconds });
+        const headStarted = clock();
+        const { tokenCount: tokens, truncated } = encoding;
+        const found = { raw: probabilities(head, encoding.pooled), tokens, truncated };
+        cache.keep(cacheScope, texts[place]!, found);
+        const stages = { queue, ...milliseconds, head: clock() - headStarted };
+        return judged(found, shared ? "shared" : "miss", stages);
       } catch (error) {
         return abstention(asJudgeError(error), clock() - started);
       }
@@ -129,12 +155,14 @@ export function createJudge(parts: JudgeParts): Judge {
 
   async function judgeInTime(
     texts: readonly string[],
-    signal: AbortSignal | undefined,
+    { signal, arrivedMs }: JudgeOptions,
   ): Promise<Judgement[]> {
     const started = clock();
     try {
-      const timeoutMs = parts.deadlineMs * texts.length;
-      return await withDeadline(timeoutMs, signal, (inner) => judgeBatch(texts, inner));
+      const expiresAt = (arrivedMs ?? started) + parts.deadlineMs * texts.length;
+      return await withDeadline(expiresAt - started, signal, (inner) =>
+        judgeBatch(texts, { signal: inner, expiresAt }),
+      );
     } catch (error) {
       const waited = clock() - started;
       return texts.map(() => abstention(asJudgeError(error), waited));
@@ -150,20 +178,22 @@ export function createJudge(parts: JudgeParts): Judge {
     primaryRule: parts.primaryRule,
     message: parts.message,
     get ready() {
-      return forward !== null && encoder.up;
+      return prepared !== null && encoder.up;
     },
     async prepare() {
       const view = prepareView(parts);
       await runSelftest(parts, view);
       const shared = parts.forward(encoder, view);
-      shared.want(requiredFeatures(checkpoint.head));
-      forward = shared;
+      shared.want(requiredFeatures(head));
+      const cacheScope = JSON.stringify([checkpoint.hash, encoder.facts.hash, view]);
+      prepared = { forward: shared, cacheScope };
     },
-    async judge(texts, signal) {
-      const readable = texts.filter((text) => text !== null);
-      const judgements = readable.length === 0 ? [] : await judgeInTime(readable, signal);
+    async judge(texts, options = {}) {
+      const known = texts.map((text) => (text === null ? abstained("no_user_text", 0) : kept(text)));
+      const unknown = texts.filter((text, place): text is string => known[place] === null);
+      const judgements = unknown.length === 0 ? [] : await judgeInTime(unknown, options);
       let next = 0;
-      return texts.map((text) => (text === null ? abstained("no_user_text", 0) : judgements[next++]!));
+      return known.map((judgement) => judgement ?? judgements[next++]!);
     },
   };
 }
@@ -176,7 +206,7 @@ function abstained(reason: AbstainReason, waitedMs: number): Judgement {
     raw: {},
     tokens: 0,
     truncated: false,
-    cached: false,
+    cache: null,
     abstained: reason,
     milliseconds: { queue: waitedMs, tokenize: 0, prefill: 0, head: 0 },
   };

@@ -1,5 +1,5 @@
 // Many texts through one judge, in batches, so that other callers get their turn in between.
-import type { Judge, Judgement } from "./judge.js";
+import type { Judge, Judgement, JudgeOptions } from "./judge.js";
 
 const batchSize = 8;
 
@@ -7,9 +7,9 @@ const batchSize = 8;
 export async function* scoreBatches(
   judge: Judge,
   texts: readonly (string | null)[],
-  signal?: AbortSignal,
+  options?: JudgeOptions,
 ): AsyncGenerator<Judgement[]> {
   for (let start = 0; start < texts.length; start += batchSize) {
-    yield await judge.judge(texts.slice(start, start + batchSize), signal);
+    yield await judge.judge(texts.slice(start, start + batchSize), options);
   }
 }

@@ -12,6 +12,8 @@ export interface JudgedSample {
   readonly abstained: string | null;
   readonly tokens: number;
   readonly truncated: boolean;
+  /** hit, shared or miss; null when abstained */
+  readonly cache: string | null;
   /** by stage: queue, tokenize, prefill, head */
   readonly milliseconds: Readonly<Record<string, number>>;
 }
@@ -76,6 +78,12 @@ export function createMetrics(): Metrics {
     labelNames: ["judge"],
     registers,
   });
+  const cacheResults = new Counter({
+    name: `${prefix}cache_total`,
+    help: "Judged texts by where the result came from: hit (kept), shared (a run already under way), miss (a run of its own).",
+    labelNames: ["judge", "result"],
+    registers,
+  });
   const pSolve = new Histogram({
     name: `${prefix}p_solve`,
     help: "The probabilities given.",
@@ -111,6 +119,8 @@ export function createMetrics(): Metrics {
       pSolve.observe({ judge }, sample.pSolve);
       tokens.observe({ judge }, sample.tokens);
       if (sample.truncated) truncations.inc({ judge });
+      cacheResults.inc({ judge, result: sample.cache ?? "none" });
+      if (sample.cache === "hit") return;
       for (const [stage, milliseconds] of Object.entries(sample.milliseconds)) {
         stageSeconds.observe({ judge, stage }, milliseconds / 1000);
       }

@@ -4,12 +4,13 @@ import type { JudgeError } from "../errors.js";
 import type { CapabilityVerdict } from "./capability.js";
 
 /**
- * no_user_text: nothing to read; deadline: too late; encoder_down: no encoder; encoder_error: it failed on this text;
+ * no_user_text: nothing to read; deadline: too late; overloaded: more is asked than can be done; encoder_down: no encoder; encoder_error: it failed on this text;
  * internal: a bug of this program.
  */
 export const abstainReasons = [
   "no_user_text",
   "deadline",
+  "overloaded",
   "encoder_down",
   "encoder_error",
   "internal",

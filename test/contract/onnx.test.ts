@@ -28,6 +28,7 @@ function create(folder: string, paddingSide: "left" | "right" = "right") {
     modelName: null,
     folder,
     threads: 2,
+    limits: { maxBatch: 32, maxBatchTokens: 1024, maxWaitMs: 0, queueLimit: 256 },
     events: { up() {}, down() {} },
     paddingSide,
   });

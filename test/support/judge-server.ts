@@ -8,6 +8,7 @@ import { composeApp, readCruxSentences } from "../../src/compose-app.js";
 import { type Config, loadConfig } from "../../src/config.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { listen } from "../../src/http/listen.js";
+import { createProbabilityCache } from "../../src/judge/probability-cache.js";
 import { createLog } from "../../src/observe/log.js";
 import { createMetrics } from "../../src/observe/metrics.js";
 import { createReloader } from "../../src/reload.js";
@@ -69,8 +70,10 @@ export async function startConfigured(
   const logLines: string[] = [];
   const log = createLog({ write: (line) => logLines.push(line) }, config.log.level);
   const observers = { log, metrics: createMetrics() };
-  const judges = await composeJudges(config, observers);
-  const compose = (next: Config, running: Judges["encoders"]) => composeJudges(next, observers, running);
+  const cache = createProbabilityCache(config.runtime.cacheBytes);
+  const compose = (next: Config, running: Judges["encoders"]) =>
+    composeJudges(next, observers, running, cache);
+  const judges = await compose(config, []);
   const onEncoderGone = (id: string) => observers.metrics.encoderUp(id, false);
   const reloader = createReloader({ first: judges, readConfig, compose, log, onEncoderGone });
   const sentences = await readCruxSentences(packageRoot);

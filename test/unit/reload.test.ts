@@ -28,9 +28,10 @@ function createBench(first: Plan) {
   const failAt = (place: Plan["failsAt"], { failsAt }: Plan) => {
     if (failsAt === place) throw failure;
   };
+  const runtime = { threads: 1, batches: { maxBatch: 1, maxBatchTokens: 1, maxWaitMs: 0, queueLimit: 1 } };
   const build = (name: string): BuiltEncoder => {
     const encoder = { close: async () => void closed.push(name) } as unknown as BuiltEncoder["encoder"];
-    return { encoder, config: { id: name, type: "onnx", path: "/", model: null }, threads: 1 };
+    return { encoder, config: { id: name, type: "onnx", path: "/", model: null }, runtime };
   };
   const judgesOf = (wanted: Plan, running: readonly BuiltEncoder[]): Judges => {
     const encoders = wanted.encoders.map(

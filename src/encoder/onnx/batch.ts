@@ -2,11 +2,10 @@
 // from touching the others.
 import { asJudgeError, JudgeError } from "../../errors.js";
 import type { Encoding, Tokens, View } from "../encoder.js";
+import type { EncodeWork } from "./protocol.js";
 import type { OnnxSession, Padding, Wanted } from "./session.js";
 import type { Tokenizer } from "./tokenizer.js";
 
-/** Padded tokens of one forward; bounds its memory. */
-const maxBatchTokens = 4096;
 /** The longest text of a forward over its shortest. */
 const maxPadding = 1.25;
 
@@ -45,7 +44,7 @@ export async function encodeBatch(
   parts: BatchParts,
   texts: readonly string[],
   view: View,
-  wanted: Wanted,
+  { wanted, maxBatchTokens }: Pick<EncodeWork, "wanted" | "maxBatchTokens">,
 ): Promise<BatchResult> {
   const started = parts.clock();
   const tokens = tokenizeAll(parts.tokenizer, texts, view);
@@ -53,15 +52,23 @@ export async function encodeBatch(
   const encodings: (Encoding | JudgeError)[] = tokens.map((entry) =>
     entry instanceof JudgeError ? entry : new JudgeError("encoder_error", "the text was not encoded"),
   );
-  for (const rows of groupByLength(tokens)) {
-    const encoded = await runRows(
-      parts,
-      rows.map((row) => tokens[row] as Tokens),
-      wanted,
-    );
-    rows.forEach((row, index) => {
-      encodings[row] = encoded[index]!;
-    });
+  const prefix = parts.tokenizer.sharedPrefix(view);
+  const startsAlike = (row: number) => {
+    const { ids } = tokens[row] as Tokens;
+    return ids.length > prefix.length && prefix.every((id, index) => ids[index] === id);
+  };
+  const sound = tokens.flatMap((entry, row) => (entry instanceof JudgeError ? [] : [row]));
+  for (const [rows, ids] of [
+    [sound.filter(startsAlike), prefix],
+    [sound.filter((row) => !startsAlike(row)), []],
+  ] as const) {
+    for (const group of groupByLength(rows, tokens, maxBatchTokens)) {
+      const grouped = group.map((row) => tokens[row] as Tokens);
+      const encoded = await runRows(parts, grouped, wanted, ids);
+      group.forEach((row, index) => {
+        encodings[row] = encoded[index]!;
+      });
+    }
   }
   return { encodings, milliseconds: { tokenize: tokenized - started, prefill: parts.clock() - tokenized } };
 }
@@ -70,12 +77,14 @@ export async function encodeBatch(
  * Indices of the tokenised texts, sorted by length and cut into groups that pad to at most maxBatchTokens and by at most
  * a quarter of a text's own length.
  */
-function groupByLength(tokens: readonly (Tokens | JudgeError)[]): number[][] {
+function groupByLength(
+  rows: readonly number[],
+  tokens: readonly (Tokens | JudgeError)[],
+  maxBatchTokens: number,
+): number[][] {
   const length = (row: number) => (tokens[row] as Tokens).ids.length;
-  const rows = tokens.flatMap((entry, row) => (entry instanceof JudgeError ? [] : [row]));
-  rows.sort((a, b) => length(a) - length(b));
   const groups: number[][] = [];
-  for (const row of rows) {
+  for (const row of rows.toSorted((a, b) => length(a) - length(b))) {
     const group = groups.at(-1);
     const fits =
       group !== undefined &&
@@ -91,12 +100,14 @@ async function runRows(
   parts: BatchParts,
   rows: readonly Tokens[],
   wanted: Wanted,
+  prefix: readonly number[],
 ): Promise<(Encoding | JudgeError)[]> {
   try {
     const pooled = await parts.session.run(
       rows.map((row) => row.ids),
       wanted,
       parts.padding,
+      prefix,
     );
     return rows.map((row, index) => checked(row, pooled[index]!));
   } catch (error) {
@@ -106,7 +117,7 @@ async function runRows(
       ];
     }
     const single: (Encoding | JudgeError)[] = [];
-    for (const row of rows) single.push(...(await runRows(parts, [row], wanted)));
+    for (const row of rows) single.push(...(await runRows(parts, [row], wanted, prefix)));
     return single;
   }
 }

@@ -3,8 +3,9 @@
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { JudgeError } from "../../errors.js";
-import type { Encoder, EncoderFacts, View } from "../encoder.js";
+import type { BatchLimits, Encoder, EncoderFacts, View } from "../encoder.js";
 import { cutCharacters } from "../truncate.js";
+import { createBatcher } from "./batcher.js";
 import { hashEncoderFolder } from "./folder.js";
 import { type Answer, fromWire, type Work } from "./protocol.js";
 import { createSupervisor, type SupervisorEvents } from "./supervisor.js";
@@ -15,6 +16,7 @@ export interface OnnxEncoderParts {
   /** folder with model.onnx and tokenizer files */
   readonly folder: string;
   readonly threads: number;
+  readonly limits: BatchLimits;
   readonly events: SupervisorEvents;
   readonly backOffMs?: readonly number[];
   /** which side a batch is padded on; `right` is exact for every causal export */
@@ -46,13 +48,21 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     ...(parts.backOffMs && { backOffMs: parts.backOffMs }),
   });
 
-  const call = async <K extends Answer["kind"]>(work: Work, kind: K, signal?: AbortSignal) => {
-    const answer = await supervisor.call(work, signal);
+  const expect = <K extends Answer["kind"]>(answer: Answer, kind: K) => {
     if (answer.kind === "refused") throw new JudgeError(answer.error.code, answer.error.message);
     if (answer.kind !== kind)
       throw new JudgeError("internal", "the encoder process gave another kind of answer");
     return answer as Extract<Answer, { kind: K }>;
   };
+  const batcher = createBatcher({
+    limits: parts.limits,
+    async run(work) {
+      const { encodings, milliseconds } = expect(await supervisor.callOnce(work), "encoded");
+      return { encodings: encodings.map(fromWire), milliseconds };
+    },
+    up: () => supervisor.up,
+    clock: () => performance.now(),
+  });
 
   return {
     id: parts.id,
@@ -78,15 +88,15 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
       );
       facts = { ...loaded, files, hash: hashOf(files) };
     },
-    async encode(texts, { view, layers, pooling, signal }) {
-      const shortened = shorten(texts, view);
-      const work: Work = { kind: "encode", texts: shortened.texts, view, wanted: { layers, pooling } };
-      const { encodings, milliseconds } = await call(work, "encoded", signal);
-      return { encodings: encodings.map(fromWire).map(shortened.flag), milliseconds };
+    async encode(texts, options) {
+      const shortened = shorten(texts, options.view);
+      const { encodings, milliseconds } = await batcher.encode(shortened.texts, options);
+      return { encodings: encodings.map(shortened.flag), milliseconds };
     },
     async tokenize(texts, view) {
       const shortened = shorten(texts, view);
-      const { tokens } = await call({ kind: "tokenize", texts: shortened.texts, view }, "tokenized");
+      const work: Work = { kind: "tokenize", texts: shortened.texts, view };
+      const { tokens } = expect(await supervisor.call(work), "tokenized");
       return tokens.map(fromWire).map(shortened.flag);
     },
     close: () => supervisor.close(),

@@ -57,7 +57,7 @@ async function answer(work: Work): Promise<Answer> {
   if (work.kind === "tokenize") {
     return { kind: "tokenized", tokens: tokenizeAll(loaded.tokenizer, work.texts, work.view).map(toWire) };
   }
-  const { encodings, milliseconds } = await encodeBatch(loaded, work.texts, work.view, work.wanted);
+  const { encodings, milliseconds } = await encodeBatch(loaded, work.texts, work.view, work);
   return { kind: "encoded", encodings: encodings.map(toWire), milliseconds };
 }
 

@@ -13,13 +13,17 @@ export interface LoadCommand {
   readonly files: EncoderFacts["files"] | null;
 }
 
+export interface EncodeWork {
+  readonly kind: "encode";
+  readonly texts: readonly string[];
+  readonly view: View;
+  readonly wanted: Wanted;
+  /** of one forward, padding included */
+  readonly maxBatchTokens: number;
+}
+
 export type Work =
-  | {
-      readonly kind: "encode";
-      readonly texts: readonly string[];
-      readonly view: View;
-      readonly wanted: Wanted;
-    }
+  | EncodeWork
   | { readonly kind: "tokenize"; readonly texts: readonly string[]; readonly view: View };
 
 export type Command = LoadCommand | { readonly kind: "work"; readonly id: number; readonly work: Work };

@@ -1,10 +1,13 @@
 // One onnxruntime session: token ids → pooled hidden states. `run` blocks its thread, so this lives in the encoder
 // process (process.ts). Contract of the model file: inputs input_ids, attention_mask and, for decoders,
-// past_key_values.<l>.key|value with past = 0; outputs hidden_states.<k> [batch, sequence, hidden].
+// past_key_values.<l>.key|value; outputs hidden_states.<k> [batch, sequence, hidden] and, for decoders that are to
+// remember a prefix, present.<l>.key|value.
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { JudgeError } from "../../errors.js";
 import { type PooledKey, pooledKey } from "../../features/pooled.js";
 import { type PoolingMode, pool } from "../../features/pooling.js";
+import { layerOf, outputName } from "./hidden-states.js";
+import { createPrefixes, emptyPast } from "./prefix.js";
 
 export interface Wanted {
   readonly layers: readonly number[];
@@ -19,12 +22,15 @@ export interface OnnxSession {
    * One forward over a batch, padded on `side` with token `padId`.
    *
    * @param batch token ids, at least one per text
+   * @param prefix ids that every text of the batch starts with and exceeds: where the model can, they are run only once
+   *   (with padding on the right)
    * @returns per text the pooled vectors
    */
   run(
     batch: readonly (readonly number[])[],
     wanted: Wanted,
     padding?: Padding,
+    prefix?: readonly number[],
   ): Promise<Map<PooledKey, Float32Array>[]>;
   close(): Promise<void>;
 }
@@ -33,8 +39,6 @@ export interface Padding {
   readonly side: "left" | "right";
   readonly padId: number;
 }
-
-const outputPrefix = "hidden_states.";
 
 /**
  * @param threads intra-op threads
@@ -59,30 +63,32 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
     );
   }
   const { layers, hiddenSize } = readContract(session);
-  const pastInputs = session.inputMetadata.filter((input) => input.name.startsWith("past_key_values."));
+  const prefixes = createPrefixes(session);
 
   return {
     hiddenSize,
     layers,
-    async run(batch, wanted, padding = { side: "right", padId: 0 }) {
-      const sequence = Math.max(...batch.map((ids) => ids.length));
-      const { inputIds, mask } = pad(batch, sequence, padding);
+    async run(batch, wanted, padding = { side: "right", padId: 0 }, prefixIds = []) {
+      const usable = prefixIds.length > 0 && padding.side === "right";
+      const prefix = usable ? ((await prefixes?.find(prefixIds, wanted.layers)) ?? null) : null;
+      const past = prefix?.length ?? 0;
+      const sequence = Math.max(...batch.map((ids) => ids.length)) - past;
+      const { inputIds, mask } = pad(batch, { past, sequence }, padding);
       const feeds: Record<string, Tensor> = {
         input_ids: new Tensor("int64", inputIds, [batch.length, sequence]),
-        attention_mask: new Tensor("int64", BigInt64Array.from(mask, BigInt), [batch.length, sequence]),
+        attention_mask: attentionMask(mask, { past, sequence }),
+        ...(prefix?.past(batch.length) ?? emptyPast(session, batch.length)),
       };
-      for (const input of pastInputs) feeds[input.name] = emptyPast(input, batch.length);
-      const outputs = await session.run(
-        feeds,
-        wanted.layers.map((layer) => `${outputPrefix}${layer}`),
-      );
+      const outputs = await session.run(feeds, wanted.layers.map(outputName));
       const pooled = batch.map(() => new Map<PooledKey, Float32Array>());
       for (const layer of wanted.layers) {
-        const output = outputs[`${outputPrefix}${layer}`]!;
+        const output = outputs[outputName(layer)]!;
         const states = output.data as Float32Array;
+        const before = prefix && { tokens: past, sums: prefix.sums.get(layer)! };
+        const shape = { sequence, hiddenSize };
         for (const mode of wanted.pooling) {
           pooled.forEach((vectors, row) => {
-            vectors.set(pooledKey(layer, mode), pool(states, mask, { sequence, hiddenSize }, row, mode));
+            vectors.set(pooledKey(layer, mode), pool(states, mask, shape, { row, mode, before }));
           });
         }
         output.dispose();
@@ -95,7 +101,7 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
 
 function readContract(session: InferenceSession): { layers: number[]; hiddenSize: number } {
   const inputs = new Set(session.inputNames);
-  const outputs = session.outputMetadata.filter((output) => /^hidden_states\.\d+$/.test(output.name));
+  const outputs = session.outputMetadata.filter(({ name }) => layerOf(name) !== null);
   const unknown = session.inputNames.filter(
     (name) => !/^(input_ids|attention_mask|past_key_values\.\d+\.(key|value))$/.test(name),
   );
@@ -124,31 +130,35 @@ function readContract(session: InferenceSession): { layers: number[]; hiddenSize
       "model.onnx: the hidden_states outputs do not have one fixed hidden size",
     );
   }
-  const layers = outputs.map((output) => Number(output.name.slice(outputPrefix.length)));
+  const layers = outputs.map(({ name }) => layerOf(name)!);
   return { layers: layers.sort((a, b) => a - b), hiddenSize };
 }
 
+/** The ids after `past`, and a mask [batch, sequence] of those that are no padding. */
 function pad(
   batch: readonly (readonly number[])[],
-  sequence: number,
+  { past, sequence }: { past: number; sequence: number },
   { side, padId }: Padding,
 ): { inputIds: BigInt64Array; mask: Uint8Array } {
   const inputIds = new BigInt64Array(batch.length * sequence).fill(BigInt(padId));
   const mask = new Uint8Array(batch.length * sequence);
   batch.forEach((ids, row) => {
-    const start = row * sequence + (side === "left" ? sequence - ids.length : 0);
-    ids.forEach((id, index) => {
-      inputIds[start + index] = BigInt(id);
-    });
-    mask.fill(1, start, start + ids.length);
+    const size = ids.length - past;
+    const start = row * sequence + (side === "left" ? sequence - size : 0);
+    for (let index = 0; index < size; index++) inputIds[start + index] = BigInt(ids[past + index]!);
+    mask.fill(1, start, start + size);
   });
   return { inputIds, mask };
 }
 
-function emptyPast(input: InferenceSession.ValueMetadata, batchSize: number): Tensor {
-  if (!input.isTensor) throw new JudgeError("encoder", `model.onnx: input ${input.name} is not a tensor`);
-  const shape = input.shape.map((size, axis) =>
-    typeof size === "number" ? size : axis === 0 ? batchSize : 0,
-  );
-  return new Tensor("float32", new Float32Array(0), shape);
+/** [batch, past + sequence]: the past is of every text */
+function attentionMask(mask: Uint8Array, { past, sequence }: { past: number; sequence: number }): Tensor {
+  const batchSize = mask.length / sequence;
+  const values = new BigInt64Array(batchSize * (past + sequence)).fill(1n);
+  for (let row = 0; row < batchSize; row++) {
+    for (let index = 0; index < sequence; index++) {
+      if (mask[row * sequence + index] === 0) values[row * (past + sequence) + past + index] = 0n;
+    }
+  }
+  return new Tensor("int64", values, [batchSize, past + sequence]);
 }

@@ -2,6 +2,7 @@
 // lets callers stop waiting. Knows nothing of texts or models.
 import type { ChildProcess } from "node:child_process";
 import { JudgeError } from "../../errors.js";
+import { ProcessLost } from "./process-lost.js";
 import type { Answer, Command, LoadCommand, LoadedFacts, Report, Work } from "./protocol.js";
 
 export interface SupervisorEvents {
@@ -18,7 +19,7 @@ export interface SupervisorParts {
   readonly events: SupervisorEvents;
   /** waits before the first, second, … restart in a row; the last repeats */
   readonly backOffMs?: readonly number[];
-  /** a process that is busy with one job for so long per text hangs, and is ended; default 60 s */
+  /** a process that is busy with one job for so long hangs, and is ended; default 60 s */
   readonly hangMs?: number;
   /** after so long without a death the next one counts as the first again; default 10 s */
   readonly steadyMs?: number;
@@ -29,13 +30,25 @@ export interface Supervisor {
   /** process id of the running encoder process */
   readonly pid: number | undefined;
   start(): Promise<LoadedFacts>;
+  /**
+   * Runs one work at a time, in order; what runs when the process dies is run once more by the next.
+   *
+   * @throws JudgeError `encoder_down` when there is no process, or it died twice of this; the signal's reason
+   */
   call(work: Work, signal?: AbortSignal): Promise<Answer>;
+  /**
+   * The same, but waits where the process is just being restarted, and does not run it again.
+   *
+   * @throws ProcessLost when the process died of it or under it; JudgeError `encoder_down` when there is none
+   */
+  callOnce(work: Work): Promise<Answer>;
   close(): Promise<void>;
 }
 
 interface Job {
   readonly id: number;
   readonly work: Work;
+  /** runs that are left */
   attempts: number;
   settled: boolean;
   succeed(answer: Answer): void;
@@ -154,8 +167,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const job = running;
     running = null;
     if (job === null || job.settled) return;
-    if (job.attempts < 2) waiting.unshift(job);
-    else job.fail(encoderDown());
+    if (job.attempts > 0) waiting.unshift(job);
+    else job.fail(new ProcessLost());
   }
 
   function rejectAll(error: JudgeError): void {
@@ -169,10 +182,35 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const job = waiting.shift();
     if (job === undefined) return;
     running = job;
-    job.attempts++;
-    const limitMs = hangMs * Math.max(1, job.work.texts.length);
-    watchdog = setTimeout(() => child?.kill("SIGKILL"), limitMs).unref();
+    job.attempts--;
+    watchdog = setTimeout(() => child?.kill("SIGKILL"), hangMs).unref();
     send({ kind: "work", id: job.id, work: job.work });
+  }
+
+  function submit(work: Work, attempts: number, signal?: AbortSignal): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        waiting = waiting.filter((entry) => entry !== job);
+        job.fail(signal?.reason);
+      };
+      const settle = (report: () => void) => {
+        if (job.settled) return;
+        job.settled = true;
+        signal?.removeEventListener("abort", abort);
+        report();
+      };
+      const job: Job = {
+        id: nextId++,
+        work,
+        attempts,
+        settled: false,
+        succeed: (answer) => settle(() => resolve(answer)),
+        fail: (error) => settle(() => reject(error)),
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+      waiting.push(job);
+      next();
+    });
   }
 
   return {
@@ -188,32 +226,15 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
         launch();
       });
     },
-    call(work, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason);
-        if (state !== "up") return reject(encoderDown());
-        const abort = () => {
-          waiting = waiting.filter((entry) => entry !== job);
-          job.fail(signal?.reason);
-        };
-        const settle = (report: () => void) => {
-          if (job.settled) return;
-          job.settled = true;
-          signal?.removeEventListener("abort", abort);
-          report();
-        };
-        const job: Job = {
-          id: nextId++,
-          work,
-          attempts: 0,
-          settled: false,
-          succeed: (answer) => settle(() => resolve(answer)),
-          fail: (error) => settle(() => reject(error)),
-        };
-        signal?.addEventListener("abort", abort, { once: true });
-        waiting.push(job);
-        next();
-      });
+    async call(work, signal) {
+      signal?.throwIfAborted();
+      if (state !== "up") throw encoderDown();
+      return await submit(work, 2, signal);
+    },
+    async callOnce(work) {
+      const restarting = state === "down" || (state === "loading" && firstLoad === null);
+      if (state !== "up" && !restarting) throw encoderDown();
+      return await submit(work, 1);
     },
     async close() {
       state = "closed";

@@ -26,6 +26,8 @@ export interface Tokenizer {
   tokenize(text: string, view: View): Tokens;
   /** Tokens a view needs beside the user's text; `maxTokens` must exceed it. */
   frameSize(template: View["template"]): number;
+  /** The ids that every text of the view starts with, unless its first characters merge with the template's last ones. */
+  sharedPrefix(view: Pick<View, "template" | "templateArguments">): readonly number[];
 }
 
 /**
@@ -65,6 +67,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   };
   if (files.chatTemplate !== null) chatFrames.set("{}", chatFrameFor({}, whole));
 
+  const sharedPrefixes = new WeakMap<Frame, readonly number[]>();
+
   const frameOf = ({
     template,
     templateArguments = {},
@@ -92,6 +96,21 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         suffixIsText: view.template === "chat",
       };
       return cutTokens(parts, view.maxTokens, view.truncation);
+    },
+    sharedPrefix(view) {
+      const frame = frameOf(view);
+      const known = sharedPrefixes.get(frame);
+      if (known !== undefined) return known;
+      const [first, second] = ["Hello", "7"].map((text) => [
+        ...frame.prefixIds,
+        ...plainIds(frame.segment(text)),
+      ]) as [number[], number[]];
+      const prefix = first.slice(
+        0,
+        first.findIndex((id, index) => id !== second[index]),
+      );
+      sharedPrefixes.set(frame, prefix);
+      return prefix;
     },
     frameSize(template) {
       const frame = frameOf({ template });

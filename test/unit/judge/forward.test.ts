@@ -42,7 +42,7 @@ function createFake() {
     });
   const forward = createForward({ encode } as Encoder, view);
   const ask = async (texts: readonly string[], signal = never) =>
-    (await forward.encode(texts, signal)).map(({ encoding }) =>
+    (await forward.encode(texts, { signal, expiresAt: 1 })).map(({ encoding }) =>
       encoding instanceof JudgeError ? encoding.code : encoding.tokenCount,
     );
   return { calls, forward, ask };

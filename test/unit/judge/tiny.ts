@@ -3,6 +3,7 @@ import type { Encoder } from "../../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../../src/encoder/onnx/onnx-encoder.js";
 import { createForwards } from "../../../src/judge/forward.js";
 import type { JudgeParts } from "../../../src/judge/judge.js";
+import { createProbabilityCache } from "../../../src/judge/probability-cache.js";
 import { fixturePath } from "../../support/fixtures.js";
 
 export function tinyEncoder(): Encoder {
@@ -11,6 +12,7 @@ export function tinyEncoder(): Encoder {
     modelName: null,
     folder: fixturePath("tiny-encoder"),
     threads: 1,
+    limits: { maxBatch: 32, maxBatchTokens: 1024, maxWaitMs: 0, queueLimit: 256 },
     events: { up() {}, down() {} },
   });
 }
@@ -29,6 +31,7 @@ export function tinyParts(
     message: "first",
     calibration: "on",
     acceptEncoder: null,
+    cache: createProbabilityCache(0),
     forward: createForwards(),
     deadlineMs: 10_000,
     clock: () => performance.now(),

@@ -14,11 +14,13 @@ test("an abstention is rule none, boundary unmatched, p_solve 0.0", () => {
 test("an error that is a reason to abstain is that reason, every other is internal", () => {
   const reasons: Partial<Record<ErrorCode, string>> = {
     deadline: "deadline",
+    overloaded: "overloaded",
     encoder_down: "encoder_down",
     encoder_error: "encoder_error",
   };
   const codes: ErrorCode[] = [
     "deadline",
+    "overloaded",
     "encoder_down",
     "encoder_error",
     "internal",
@@ -28,5 +30,5 @@ test("an error that is a reason to abstain is that reason, every other is intern
   for (const code of codes) {
     assert.equal(abstainReasonOf(new JudgeError(code, "x")), reasons[code] ?? "internal");
   }
-  assert.equal(new Set(abstainReasons).size, 5);
+  assert.equal(new Set(abstainReasons).size, 6);
 });

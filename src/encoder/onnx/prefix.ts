@@ -1,0 +1,100 @@
+// The start that all texts of a view share, such as a chat template's system message: run once, then given to each forward as
+// past keys and values. Exact for causal attention alone; a model that takes past inputs is a decoder.
+import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { outputName } from "./hidden-states.js";
+
+export interface Prefix {
+  /** tokens */
+  readonly length: number;
+  /** per hidden-state index the sum over the prefix's tokens, [hiddenSize] */
+  readonly sums: ReadonlyMap<number, Float64Array>;
+  /** the past inputs of a batch */
+  past(batchSize: number): Record<string, Tensor>;
+}
+
+export interface Prefixes {
+  /** The prefix with those hidden states, run at its first use. */
+  find(ids: readonly number[], layers: readonly number[]): Promise<Prefix>;
+}
+
+/** null when the model does not take past keys and values, or does not give them */
+export function createPrefixes(session: InferenceSession): Prefixes | null {
+  const pastInputs = session.inputNames.filter((name) => name.startsWith("past_key_values."));
+  const presentOf = (input: string) => input.replace("past_key_values.", "present.");
+  if (pastInputs.length === 0 || !pastInputs.every((name) => session.outputNames.includes(presentOf(name))))
+    return null;
+  const known = new Map<string, Promise<Prefix>>();
+
+  async function run(ids: readonly number[], layers: readonly number[]): Promise<Prefix> {
+    const shape = [1, ids.length];
+    const feeds: Record<string, Tensor> = {
+      input_ids: new Tensor("int64", BigInt64Array.from(ids, BigInt), shape),
+      attention_mask: new Tensor("int64", new BigInt64Array(ids.length).fill(1n), shape),
+      ...emptyPast(session, 1),
+    };
+    const outputs = await session.run(feeds, [...layers.map(outputName), ...pastInputs.map(presentOf)]);
+    const rows = pastInputs.map((name) => {
+      const present = outputs[presentOf(name)]!;
+      return { name, dims: present.dims.slice(1), row: (present.data as Float32Array).slice() };
+    });
+    const sums = new Map(
+      layers.map((layer) => [layer, sumTokens(outputs[outputName(layer)]!.data as Float32Array, ids.length)]),
+    );
+    for (const output of Object.values(outputs)) output.dispose();
+    return { length: ids.length, sums, past: repeated(rows) };
+  }
+
+  return {
+    find(ids, layers) {
+      const key = `${ids.join()} ${layers.join()}`;
+      const found = known.get(key) ?? run(ids, layers);
+      known.set(key, found);
+      found.catch(() => known.delete(key));
+      return found;
+    },
+  };
+}
+
+/** Past inputs of length 0, which a decoder wants where there is no prefix. */
+export function emptyPast(session: InferenceSession, batchSize: number): Record<string, Tensor> {
+  const feeds: Record<string, Tensor> = {};
+  for (const input of session.inputMetadata) {
+    if (!input.name.startsWith("past_key_values.") || !input.isTensor) continue;
+    const shape = input.shape.map((size, axis) =>
+      typeof size === "number" ? size : axis === 0 ? batchSize : 0,
+    );
+    feeds[input.name] = new Tensor("float32", new Float32Array(0), shape);
+  }
+  return feeds;
+}
+
+/** Each row as often as a batch has texts; kept for the largest batch so far, of which smaller ones take the start. */
+function repeated(rows: readonly { name: string; dims: readonly number[]; row: Float32Array }[]) {
+  let largest = 0;
+  let copies: Float32Array[] = [];
+  return (batchSize: number): Record<string, Tensor> => {
+    if (batchSize > largest) {
+      largest = batchSize;
+      copies = rows.map(({ row }) => {
+        const data = new Float32Array(row.length * batchSize);
+        for (let copy = 0; copy < batchSize; copy++) data.set(row, copy * row.length);
+        return data;
+      });
+    }
+    return Object.fromEntries(
+      rows.map(({ name, dims, row }, index) => {
+        const data = copies[index]!.subarray(0, row.length * batchSize);
+        return [name, new Tensor("float32", data, [batchSize, ...dims])];
+      }),
+    );
+  };
+}
+
+/** @param states [tokens, hiddenSize] */
+function sumTokens(states: Float32Array, tokens: number): Float64Array {
+  const sums = new Float64Array(states.length / tokens);
+  states.forEach((value, index) => {
+    sums[index % sums.length]! += value;
+  });
+  return sums;
+}
