@@ -61,6 +61,7 @@ describe("chat completions", () => {
       truncated: false,
       ignored_parts: 0,
       cached: false,
+      cache: "miss",
       abstained: null,
     });
     assert.deepEqual(Object.keys(milliseconds), ["queue", "tokenize", "prefill", "head", "total"]);

@@ -98,7 +98,14 @@ describe("metrics", () => {
       [2, 2],
     );
     for (const stage of ["queue", "tokenize", "prefill", "head"]) {
-      assert.equal(growth(`stage_seconds_count{${judge},stage="${stage}"}`), 8, stage);
+      assert.equal(
+        growth(`stage_seconds_count{${judge},stage="${stage}"}`),
+        4,
+        `${stage}: none of a kept result`,
+      );
+    }
+    for (const result of ["miss", "hit"]) {
+      assert.equal(growth(`cache_total{${judge},result="${result}"}`), 4, result);
     }
     const prefill = sum(facts.map((entry) => entry.milliseconds.prefill!)) / 1000;
     assert.ok(growth(`stage_seconds_sum{${judge},stage="prefill"}`) >= prefill - 1e-5);
@@ -173,7 +180,7 @@ describe("metrics", () => {
       process.kill(pid, "SIGKILL");
       while (server.encoderPid() === pid) await sleep(5);
       assert.equal((await scrape(server.url)).get('prefill_judge_encoder_up{encoder="tiny"}'), 0);
-      assert.equal((await ask("Hi")).prefill_judge.abstained, "encoder_down");
+      assert.equal((await ask("asked while it is down")).prefill_judge.abstained, "encoder_down");
       const end = performance.now() + 20_000;
       while (!server.judges.registry.ready && performance.now() < end) await sleep(20);
     });

@@ -30,12 +30,13 @@ describe("other routes", () => {
     assert.equal(results.length, prompts.length);
     for (const [index, prompt] of prompts.entries()) {
       const { completion } = await readCompletion(await server.post("/v1/chat/completions", chat(prompt)));
-      const { p_solve, probabilities, raw, tokens, truncated, cached, abstained } = completion.prefill_judge;
+      const { p_solve, probabilities, raw, tokens, truncated, cached, cache, abstained } =
+        completion.prefill_judge;
       const difference = Math.abs(((results[index]!.p_solve as number) ?? 0) - ((p_solve as number) ?? 0));
       assert.ok(difference <= 1e-5, `prompt ${index} differs by ${difference}`);
       assert.deepEqual(
         Object.keys(results[index]!),
-        Object.keys({ p_solve, probabilities, raw, tokens, truncated, cached, abstained }),
+        Object.keys({ p_solve, probabilities, raw, tokens, truncated, cached, cache, abstained }),
       );
       assert.equal(results[index]!.abstained, abstained);
     }

@@ -21,7 +21,7 @@ after(() => {
   for (const path of [folder, encoder]) rmSync(path, { recursive: true });
 });
 const table = (onFailure: string) =>
-  `[server]\napi_keys_file = "${folder}/keys"\n[runtime]\non_failure = "${onFailure}"\n${faultyConfig(encoder)}`;
+  `[server]\napi_keys_file = "${folder}/keys"\n[runtime]\ncache_bytes = 0\non_failure = "${onFailure}"\n${faultyConfig(encoder)}`;
 
 /** A fault within the server itself, whose own message holds everything it must not tell. */
 function broken(): never {

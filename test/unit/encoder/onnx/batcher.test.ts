@@ -1,0 +1,223 @@
+// Natural batching over runs that end when the test says so: who runs with whom, who is refused, and what becomes of texts
+// whose process dies.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { BatchLimits, EncodeOptions, Encoding, View } from "../../../../src/encoder/encoder.js";
+import type { BatchResult } from "../../../../src/encoder/onnx/batch.js";
+import { createBatcher } from "../../../../src/encoder/onnx/batcher.js";
+import { ProcessLost } from "../../../../src/encoder/onnx/process-lost.js";
+import type { EncodeWork } from "../../../../src/encoder/onnx/protocol.js";
+import { JudgeError } from "../../../../src/errors.js";
+import { rejection } from "../../refusal.js";
+
+const view: View = { template: "none", maxTokens: 512, truncation: "middle" };
+const options: EncodeOptions = { view, layers: [1], pooling: ["mean"] };
+
+interface Run extends EncodeWork {
+  /** every text's token count is its length */
+  finish(milliseconds?: number): Promise<void>;
+  fail(error: unknown): Promise<void>;
+}
+
+function bench(given: Partial<BatchLimits> = {}) {
+  const runs: Run[] = [];
+  let now = 0;
+  let isUp = true;
+  const batcher = createBatcher({
+    limits: { maxBatch: 32, maxBatchTokens: 1024, maxWaitMs: 0, queueLimit: 256, ...given },
+    run: (work) =>
+      new Promise<BatchResult>((resolve, reject) => {
+        runs.push({
+          ...work,
+          async finish(milliseconds = 1) {
+            now += milliseconds;
+            const encodings = work.texts.map(
+              (text): Encoding => ({ pooled: new Map(), tokenCount: text.length, truncated: false }),
+            );
+            resolve({ encodings, milliseconds: { tokenize: 0, prefill: milliseconds } });
+            await turn();
+          },
+          async fail(error) {
+            reject(error);
+            await turn();
+          },
+        });
+      }),
+    up: () => isUp,
+    clock: () => now,
+  });
+  const ask = async (texts: readonly string[], more: Partial<EncodeOptions> = {}) => {
+    const { encodings } = await batcher.encode(texts, { ...options, ...more });
+    return encodings.map((entry) => (entry instanceof JudgeError ? entry.code : entry.tokenCount));
+  };
+  return {
+    runs,
+    ask,
+    texts: () => runs.map((run) => run.texts),
+    down: () => {
+      isUp = false;
+    },
+    pass: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
+}
+
+describe("who runs with whom", () => {
+  test("an idle encoder is given the first text at once; those that come meanwhile make up the next run", async () => {
+    const { runs, ask, texts } = bench();
+    const answers = ["a", "bb", "ccc"].map((text) => ask([text]));
+    assert.deepEqual(texts(), [["a"]]);
+    await runs[0]!.finish();
+    assert.deepEqual(texts(), [["a"], ["bb", "ccc"]]);
+    await runs[1]!.finish();
+    assert.deepEqual(await Promise.all(answers), [[1], [2], [3]]);
+  });
+  test("texts of one call may run apart, and come back in their order", async () => {
+    const { runs, ask, texts } = bench({ maxBatch: 2 });
+    const answer = ask(["a", "bb", "ccc"]);
+    assert.deepEqual(texts(), [["a", "bb"]]);
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    assert.deepEqual(await answer, [1, 2, 3]);
+  });
+  test("at most max_batch texts, and max_batch_tokens tokens as guessed", async () => {
+    const { runs, ask, texts } = bench({ maxBatch: 3, maxBatchTokens: 100 });
+    void ask(["first"]);
+    void ask(["a", "b", "c", "d"]);
+    const long = "x".repeat(160);
+    void ask([long, `${long}y`, `${long}z`]);
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    await runs[2]!.finish();
+    await runs[3]!.finish();
+    assert.deepEqual(texts(), [["first"], ["a", "b", "c"], ["d"], [long, `${long}y`], [`${long}z`]]);
+  });
+  test("a text longer than max_batch_tokens runs alone", async () => {
+    const { runs, ask, texts } = bench({ maxBatchTokens: 10 });
+    const answers = [ask(["first"]), ask(["y".repeat(400)]), ask(["y".repeat(400)])];
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    await runs[2]!.finish();
+    assert.deepEqual(
+      texts()
+        .slice(1)
+        .map((batch) => batch.length),
+      [1, 1],
+    );
+    assert.deepEqual(await Promise.all(answers), [[5], [400], [400]]);
+  });
+  test("another view, other layers and much longer texts wait for a run of their own, the oldest first", async () => {
+    const { runs, ask, texts } = bench();
+    void ask(["first"]);
+    void ask(["short"]);
+    void ask(["layers"], { layers: [2] });
+    void ask(["viewed"], { view: { ...view, maxTokens: 64 } });
+    const long = "long ".repeat(40);
+    void ask([long]);
+    void ask(["again"]);
+    for (let run = 0; run < 5; run++) await runs[run]!.finish();
+    assert.deepEqual(texts(), [["first"], ["short", "again"], ["layers"], ["viewed"], [long]]);
+    assert.deepEqual(runs[2]!.wanted.layers, [2]);
+    assert.equal(runs[3]!.view.maxTokens, 64);
+  });
+  test("with max_wait_ms the first text waits for company, and no longer", async () => {
+    const { ask, texts } = bench({ maxWaitMs: 5, maxBatch: 2 });
+    void ask(["a"]);
+    assert.deepEqual(texts(), []);
+    void ask(["b"]);
+    assert.deepEqual(texts(), [["a", "b"]], "a full batch waits no more");
+  });
+});
+
+describe("admission", () => {
+  test("what the queue has no room for is refused, text by text", async () => {
+    const { runs, ask } = bench({ queueLimit: 2 });
+    const running = ask(["running"]);
+    const waiting = ask(["a", "b", "c"]);
+    assert.deepEqual(await ask(["d"]), ["overloaded"]);
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    assert.deepEqual([await running, await waiting], [[7], [1, 1, "overloaded"]]);
+  });
+  test("a client that leaves frees its place, and the others of its batch are answered", async () => {
+    const { runs, ask, texts } = bench({ queueLimit: 2 });
+    void ask(["running"]);
+    const controller = new AbortController();
+    const leaving = rejection("client_gone", ask(["a"], { signal: controller.signal }));
+    const staying = ask(["b"]);
+    controller.abort(new JudgeError("client_gone", "left"));
+    await leaving;
+    const late = ask(["c"]);
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    assert.deepEqual(texts()[1], ["b", "c"]);
+    assert.deepEqual([await staying, await late], [[1], [1]]);
+  });
+  test("a text that cannot be done in time makes room for one that can", async () => {
+    const { runs, ask, texts } = bench();
+    void ask(["x".repeat(40)]);
+    await runs[0]!.finish(110);
+    void ask(["running"]);
+    // 11 guessed tokens at 10 ms each
+    const late = ask(["y".repeat(40)], { expiresAt: () => 200 });
+    const fine = ask(["z".repeat(40)], { expiresAt: () => 10_000 });
+    await runs[1]!.finish(50);
+    assert.deepEqual(await late, ["overloaded"]);
+    assert.deepEqual(texts()[2], ["z".repeat(40)]);
+    await runs[2]!.finish();
+    assert.deepEqual(await fine, [40]);
+  });
+  test("the last one waiting is tried, however late: what is known of the speed may be wrong", async () => {
+    const { runs, ask } = bench();
+    void ask(["x".repeat(40)]);
+    await runs[0]!.finish(110);
+    const late = ask(["y".repeat(40)], { expiresAt: () => 111 });
+    await runs[1]!.finish();
+    assert.deepEqual(await late, [40]);
+  });
+});
+
+describe("a process that dies", () => {
+  test("of a batch: each of its texts runs once more, alone; the one at fault fails", async () => {
+    const { runs, ask, texts } = bench();
+    void ask(["first"]);
+    const answers = [ask(["a"]), rejection("encoder_down", ask(["poison"])), ask(["c"])];
+    await runs[0]!.finish();
+    await runs[1]!.fail(new ProcessLost());
+    const behind = ask(["behind"]);
+    await runs[2]!.finish();
+    await runs[3]!.fail(new ProcessLost());
+    await runs[4]!.finish();
+    await runs[5]!.finish();
+    assert.deepEqual(texts().slice(1), [["a", "poison", "c"], ["a"], ["poison"], ["c"], ["behind"]]);
+    assert.deepEqual([await answers[0], await answers[2], await behind], [[1], [1], [6]]);
+    await answers[1];
+  });
+  test("and cannot be started again: all that waits is told", async () => {
+    const { runs, ask, down } = bench();
+    const calls = ["a", "b", "c"].map((text) => rejection("encoder_down", ask([text])));
+    down();
+    await runs[0]!.fail(new JudgeError("encoder_down", "down"));
+    await Promise.all(calls);
+    await rejection("encoder_down", ask(["d"]));
+    assert.equal(runs.length, 1);
+  });
+  test("with a text that nobody waits for any more: it is not run again", async () => {
+    const { runs, ask, texts } = bench();
+    const controller = new AbortController();
+    const left = rejection("client_gone", ask(["a"], { signal: controller.signal }));
+    controller.abort(new JudgeError("client_gone", "left"));
+    await left;
+    await runs[0]!.fail(new ProcessLost());
+    void ask(["b"]);
+    assert.deepEqual(texts(), [["a"], ["b"]]);
+  });
+});
+
+test("nothing to encode is an empty answer without a run", async () => {
+  const { runs, ask } = bench();
+  assert.deepEqual(await ask([]), []);
+  assert.equal(runs.length, 0);
+});
