@@ -47,14 +47,18 @@ export const clock = () => performance.now();
  * Loads the checkpoints and builds judges.
  *
  * @param running started encoders, taken over where configuration and files are still the same
+ * @param loaded checkpoints by judge id, for who had to read them before; they are not read again
  * @throws JudgeError `checkpoint` or `config`
  */
 export async function composeJudges(
   config: Config,
   observers: Observers,
   running: readonly BuiltEncoder[] = [],
+  loaded: ReadonlyMap<string, Checkpoint> = new Map(),
 ): Promise<Judges> {
-  const checkpoints = await Promise.all(config.judges.map((judge) => loadCheckpoint(judge.checkpoint)));
+  const checkpoints = await Promise.all(
+    config.judges.map(({ id, checkpoint }) => loaded.get(id) ?? loadCheckpoint(checkpoint)),
+  );
   const { threads } = config.runtime;
   const encoders = await Promise.all(
     config.encoders.map(async (encoder) => {

@@ -5,8 +5,8 @@ import type { Judge } from "../judge/judge.js";
 import type { Estimate } from "../train/bootstrap.js";
 import { withOutputs } from "../train/labels.js";
 import { chooseThreshold, type ThresholdChoice, type ThresholdTarget } from "../train/threshold.js";
+import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { inEvaluatedSplit, readLabels, type SplitChoice } from "./label-file.js";
-import { type JudgeChoice, withChosenJudge } from "./one-judge.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 
@@ -41,11 +41,12 @@ export async function calibrateCommand(
     );
     if (rows.length === 0) throw new JudgeError("usage", "no labelled rows; name a split that the file has");
     const texts = rows.map(({ text }) => text);
-    const [p] = await predict(judge, texts, [judge.output], terminal);
+    const [predicted] = await predict([judge], texts, terminal);
+    const p = predicted!.get(judge.output)!;
     const solved = (output: number) => Uint8Array.from(rows, (row) => (row.labels[output] === true ? 1 : 0));
     const strongSolved = options.strong === undefined ? null : solved(1);
     const weight = Float64Array.from(rows, (row) => row.weight);
-    return chooseThreshold({ p: p!, weakSolved: solved(0), strongSolved, weight }, target, {
+    return chooseThreshold({ p, weakSolved: solved(0), strongSolved, weight }, target, {
       seed: options.seed,
     });
   };

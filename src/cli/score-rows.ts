@@ -32,27 +32,49 @@ export async function* scoreWithProgress(
 }
 
 /**
- * The raw or calibrated probabilities, as the judge is configured, by output: [texts] each.
+ * The raw or calibrated probabilities, as each judge is configured: by judge and output, [texts] each. Every batch goes
+ * to all judges at once, so that those of one encoder and view share its runs.
  *
  * @throws JudgeError `usage` when a text cannot be judged
  */
 export async function predict(
-  judge: Judge,
+  judges: readonly Judge[],
   texts: readonly string[],
-  outputNames: readonly string[],
   terminal: Terminal,
-): Promise<Float64Array[]> {
-  const byOutput = outputNames.map(() => new Float64Array(texts.length));
-  let row = 0;
-  for await (const batch of scoreWithProgress(judge, texts, terminal)) {
-    for (const { probabilities, abstained } of batch) {
-      if (abstained !== null)
-        throw new JudgeError("usage", `row ${row + 1} could not be judged: ${abstained}`);
-      outputNames.forEach((name, output) => {
-        byOutput[output]![row] = probabilities[name]!;
+): Promise<ReadonlyMap<string, Float64Array>[]> {
+  const predicted = judges.map(({ checkpoint }) => {
+    return new Map(checkpoint.head.outputNames.map((name) => [name, new Float64Array(texts.length)]));
+  });
+  const batches = judges.map((judge) => scoreBatches(judge, texts));
+  const bar = progressBar("scoring", texts.length, terminal);
+  try {
+    for (let row = 0; row < texts.length; ) {
+      const results = await Promise.all(batches.map((batch) => batch.next()));
+      results.forEach(({ value }, index) => {
+        fill(predicted[index]!, row, { judge: judges[index]!, batch: value as Judgement[] });
       });
-      row++;
+      const [first] = results as { value: Judgement[] }[];
+      row += first!.value.length;
+      bar?.increment(first!.value.length);
     }
+  } finally {
+    bar?.stop();
   }
-  return byOutput;
+  return predicted;
+}
+
+function fill(
+  byOutput: ReadonlyMap<string, Float64Array>,
+  start: number,
+  { judge, batch }: { judge: Judge; batch: readonly Judgement[] },
+): void {
+  batch.forEach(({ probabilities, abstained }, index) => {
+    if (abstained !== null) {
+      throw new JudgeError(
+        "usage",
+        `row ${start + index + 1} could not be judged by ${judge.id}: ${abstained}`,
+      );
+    }
+    for (const [name, values] of byOutput) values[start + index] = probabilities[name]!;
+  });
 }

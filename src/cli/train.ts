@@ -20,9 +20,9 @@ import { outOfFold, selectRows } from "../train/folds.js";
 import { countLabels, labelProblems } from "../train/labels-report.js";
 import { calibrateHead } from "../train/platt.js";
 import { predictTable } from "../train/predict.js";
+import { encoderConfig } from "./chosen-judges.js";
 import { encodeRows } from "./encode-rows.js";
 import { readLabels } from "./label-file.js";
-import { encoderConfig } from "./one-judge.js";
 import type { Terminal } from "./terminal.js";
 
 export interface TrainCommand {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import type { EvaluationReport } from "../../src/train/evaluate.js";
-import { packagePath } from "../support/fixtures.js";
+import { fixturePath, packagePath } from "../support/fixtures.js";
 import { tinyConfig } from "../support/judge-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-labels-"));
@@ -93,6 +93,43 @@ describe("evaluate", () => {
     assert.equal(other.name, scores);
     assert.equal(other.figures.auc.value, 0);
     assert.equal(other.judgeMinus.auc.value, 1);
+  });
+
+  test("compares with another checkpoint on the same encoder, in the order that was asked for", () => {
+    const scores = write("other-scores.jsonl", JSON.stringify({ id: "r1", p_solve: 0.5 }));
+    const same = fixturePath("checkpoints/router-json-v1");
+    const args = ["evaluate", "--config", config, "--labels", labels, "--json", "--against"];
+    const { stdout } = run(...args, same, scores, same);
+    const report = JSON.parse(stdout) as EvaluationReport;
+    const against = report.outputs[0]!.all.against.slice(-3);
+    assert.deepEqual(
+      against.map(({ name, rows, agreement }) => [name, rows, agreement.value]),
+      [
+        [same, 40, 1],
+        [scores, 1, against[1]!.agreement.value],
+        [same, 40, 1],
+      ],
+    );
+    assert.equal(against[0]!.judgeMinus.auc.value, 0);
+    assert.deepEqual(
+      report.pools.map(({ name }) => name).filter((name) => name === same),
+      [same, same],
+    );
+  });
+
+  test("refuses checkpoints of other outputs, and scores that are none", () => {
+    const args = ["evaluate", "--config", config, "--labels", labels, "--against"];
+    const four = fixturePath("checkpoints/router-json-v1-four-outputs");
+    const broken = write("broken-scores.jsonl", '{"p_solve": 1}');
+    for (const [path, message] of [
+      [four, /labels\.jsonl labels weak, strong, .*four-outputs predicts .*; name the outputs alike\n$/],
+      [join(folder, "nowhere"), /nowhere: router\.json is missing/],
+      [broken, /broken-scores\.jsonl: row 1 \(line 1\), field id: /],
+    ] as const) {
+      const { status, stderr } = run(...args, path);
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, message);
+    }
   });
 
   test("refuses rows that the judge was trained on, and labels of other models", () => {

@@ -107,7 +107,7 @@ describe("train", () => {
     );
     const cases: readonly (readonly [change: readonly string[], message: RegExp])[] = [
       [["--labels", oneClass], /weak has labels of one class only/],
-      [["--layer", "40"], /--layer 40: encoder encoder gives 0, 1, 2/],
+      [["--layer", "40"], /--layer 40: encoder \S*tiny-encoder gives 0, 1, 2/],
       [["--pca", "500"], /180 rows are too few for --pca 500/],
       [["--encoder", path("nowhere")], /the encoder folder cannot be read/],
       [["--labels", path("nowhere.jsonl")], /cannot be read \(ENOENT\)/],
