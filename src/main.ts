@@ -151,6 +151,7 @@ function withLabels(command: Command): Command {
     .option("--encoder <folder>", "folder with model.onnx, or a configured encoder")
     .option("--split <name>", "rows of this split; without it, all but those for training")
     .option("--train-split <name>", "rows the judge was trained on", "train")
+    .option("--costs <file>", "cost of a request by output, TOML or JSON; without it, the checkpoint's")
     .option("--seed <number>", "of the bootstrap", numberOf, 1)
     .option("--json", "as JSON");
 }
@@ -179,6 +180,7 @@ withSettings(program.command("train").description("make a judge from labelled pr
     "features are kept here, so that a training that was cut short goes on",
     ".prefill-judge-cache",
   )
+  .option("--costs <file>", "cost of a request by output, TOML or JSON; kept in the checkpoint")
   .option("--no-calibration", "leave the probabilities as the ensemble gives them")
   .action(async (options: TrainCommand, command) => {
     const { trainCommand } = await import("./cli/train.js");
@@ -198,6 +200,7 @@ withLabels(program.command("calibrate").description("choose a route's base_thres
   .option("--target-weak-share <share>", "so many requests for the weak model", numberOf)
   .option("--min-accuracy <share>", "as many for the weak model as this accuracy allows", numberOf)
   .option("--max-cost <cost>", "a request costs at most this on average", numberOf)
+  .option("--weak <output>", "the weak model in the labels; without it, the judge's own output")
   .option("--strong <output>", "the strong model in the labels: accuracy is then that of the route")
   .action(async (options: CalibrateCommand, command) => {
     const { calibrateCommand } = await import("./cli/calibrate.js");

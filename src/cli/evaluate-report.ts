@@ -79,7 +79,7 @@ function renderPool({
     point.tolerance.toFixed(2),
     estimate(point.solvedShare),
     difference(point.minusBestSingle),
-    point.meanCost === null ? "" : number(point.meanCost.value),
+    point.meanCost?.value == null ? "" : amount(point.meanCost.value),
     ...point.shares.map(percent),
   ]);
   return [
@@ -102,6 +102,11 @@ function table(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join("\n");
+}
+
+/** A cost, in whatever unit: a request may cost a ten-thousandth of it. */
+export function amount(value: number): string {
+  return value.toPrecision(4);
 }
 
 function number(value: number | null): string {

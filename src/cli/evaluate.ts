@@ -4,12 +4,13 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { writeCsv } from "../train/csv.js";
-import { type EvaluationReport, evaluate, type Predictions } from "../train/evaluate.js";
+import { type EvaluateInput, evaluate, type Predictions } from "../train/evaluate.js";
 import { fitFloors } from "../train/floors.js";
 import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { parseScores } from "../train/scores.js";
 import { listWrongDecisions } from "../train/wrong-decisions.js";
 import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
+import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
 import { renderReport } from "./evaluate-report.js";
 import { inEvaluatedSplit, readLabels, readText, type SplitChoice } from "./label-file.js";
 import { predict } from "./score-rows.js";
@@ -20,72 +21,104 @@ export interface EvaluateCommand extends JudgeChoice, SplitChoice {
   /** checkpoints on the same encoder, or files of recorded scores (.jsonl) */
   readonly against: readonly string[];
   readonly threshold: number;
+  /** file of costs by output; without it, the checkpoint's */
+  readonly costs?: string | undefined;
   readonly seed: number;
   /** CSV file for the wrong decisions of the judge's own output */
   readonly errors?: string | undefined;
   readonly json: boolean;
 }
 
-/** Labelled rows with the labels of these outputs. */
-interface Evaluated {
-  readonly rows: readonly LabelRow[];
+type Judges = readonly [Judge, ...Judge[]];
+
+/** What is evaluated, and on what; the judge and all others see the same. */
+interface Task {
+  readonly labels: Labels;
   readonly outputNames: readonly string[];
+  readonly rows: readonly LabelRow[];
+  /** null: not known */
+  readonly trainRows: readonly LabelRow[] | null;
+  /** place of the judge's own output, else the first */
+  readonly ownOutput: number;
 }
 
-/** @throws JudgeError `usage` for labels that do not fit, or rows that were trained on */
+/** @throws JudgeError `usage` for labels or costs that do not fit, or rows that were trained on */
 export async function evaluateCommand(
   config: Config,
   options: EvaluateCommand,
   terminal: Terminal,
 ): Promise<void> {
   const labels = await readLabels(options.labels);
+  const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
   const others = options.against.filter((path) => !isScores(path));
-  const report = await withChosenJudge(config, { ...options, others }, (...judges) =>
-    evaluateJudges(labels, judges, { options, terminal }),
-  );
+  const report = await withChosenJudge(config, { ...options, others }, async (...judges) => {
+    const task = createTask(labels, judges, options);
+    const costs = await costsOf(judges[0], task, costsFile);
+    const predictions = await predictAll(judges, task, { options, terminal });
+    const { seed, threshold } = options;
+    const report = evaluate({ ...task, ...predictions }, { seed, threshold, costs });
+    if (options.errors !== undefined) {
+      const p = predictions.judge.byOutput[task.ownOutput]!;
+      const wrong = listWrongDecisions(task.rows, p, { output: task.ownOutput, threshold });
+      await writeFile(options.errors, writeCsv(wrong));
+    }
+    return report;
+  });
   terminal.print(options.json ? JSON.stringify(report, null, 2) : renderReport(report));
 }
 
-async function evaluateJudges(
-  labels: Labels,
-  judges: readonly [Judge, ...Judge[]],
-  { options, terminal }: { options: EvaluateCommand; terminal: Terminal },
-): Promise<EvaluationReport> {
-  const [judge, ...others] = judges;
+function createTask(labels: Labels, [judge, ...others]: Judges, options: EvaluateCommand): Task {
   const labelled = { file: options.labels, outputNames: labels.outputNames };
   const outputNames = commonOutputs(labelled, judge, "the judge");
   for (const other of others) commonOutputs({ ...labelled, outputNames }, other, other.checkpoint.path);
   const all = withOutputs(labels, outputNames);
   const trainRows = all.filter(({ split }) => split === options.trainSplit);
-  const rows = all.filter((row) => inEvaluatedSplit(row, options));
-  const ownOutput = Math.max(0, outputNames.indexOf(judge.output));
+  return {
+    labels,
+    outputNames,
+    rows: all.filter((row) => inEvaluatedSplit(row, options)),
+    trainRows: trainRows.length === 0 ? null : trainRows,
+    ownOutput: Math.max(0, outputNames.indexOf(judge.output)),
+  };
+}
+
+/** By output; the file's before the checkpoint's; null where neither has any. */
+async function costsOf(
+  { checkpoint, encoder }: Judge,
+  { labels, outputNames, rows }: Task,
+  file: CostsFile | null,
+): Promise<number[] | null> {
+  const known = [...labels.outputNames, ...checkpoint.head.outputNames];
+  const texts = rows.map(({ text }) => text);
+  const costs =
+    file === null
+      ? checkpoint.costs
+      : await applyCosts(file, { outputs: outputNames, known, labels, texts }, encoder);
+  return costs && outputNames.map((name) => costs[name]!);
+}
+
+/** The judge's predictions, and those of floors, other checkpoints and recorded scores. */
+async function predictAll(
+  judges: Judges,
+  { outputNames, rows, trainRows, ownOutput }: Task,
+  { options, terminal }: { options: EvaluateCommand; terminal: Terminal },
+): Promise<Pick<EvaluateInput, "judge" | "against">> {
   const scores = await readScores(options.against.filter(isScores), { rows, outputNames }, ownOutput);
   const texts = rows.map(({ text }) => text);
-  const [judged, ...predicted] = (await predict(judges, texts, terminal)).map((byName, index) => ({
-    name: index === 0 ? `${judge.id} ${judge.checkpoint.hash}` : judges[index]!.checkpoint.path,
-    byOutput: outputNames.map((name) => byName.get(name) ?? null),
-  }));
-  const byPath = new Map([...scores, ...predicted].map((predictions) => [predictions.name, predictions]));
-  const floors = trainRows.length === 0 ? [] : fitFloors(trainRows, outputNames.length);
+  const [own, ...others] = (await predict(judges, texts, terminal)).map((byName, index): Predictions => {
+    const { id, checkpoint } = judges[index]!;
+    return {
+      name: index === 0 ? `${id} ${checkpoint.hash}` : checkpoint.path,
+      byOutput: outputNames.map((name) => byName.get(name) ?? null),
+    };
+  });
+  const floors = trainRows === null ? [] : fitFloors(trainRows, outputNames.length);
+  const byPath = new Map([...scores, ...others].map((predictions) => [predictions.name, predictions]));
   const against = [
     ...floors.map((floor): Predictions => ({ name: floor.name, byOutput: floor.predict(rows) })),
     ...options.against.map((path) => byPath.get(path)!),
   ];
-  const { costs } = judge.checkpoint;
-  const report = evaluate(
-    { rows, outputNames, judge: judged!, against, trainRows: trainRows.length === 0 ? null : trainRows },
-    {
-      seed: options.seed,
-      threshold: options.threshold,
-      costs: costs && outputNames.map((name) => costs[name]!),
-    },
-  );
-  if (options.errors !== undefined) {
-    const choice = { output: ownOutput, threshold: options.threshold };
-    const wrong = listWrongDecisions(rows, judged!.byOutput[ownOutput]!, choice);
-    await writeFile(options.errors, writeCsv(wrong));
-  }
-  return report;
+  return { judge: own!, against };
 }
 
 /** Those of the labelled outputs that the judge predicts, one at least. */
@@ -110,13 +143,13 @@ function isScores(path: string): boolean {
 /** @throws JudgeError `usage` naming the file */
 async function readScores(
   files: readonly string[],
-  evaluated: Evaluated,
+  task: Pick<Task, "rows" | "outputNames">,
   pSolveOutput: number,
 ): Promise<Predictions[]> {
   const read = files.map(async (file): Promise<Predictions> => {
     const content = await readText(file);
     try {
-      const { byOutput } = parseScores(content, evaluated, pSolveOutput);
+      const { byOutput } = parseScores(content, task, pSolveOutput);
       return { name: file, byOutput };
     } catch (error) {
       if (!(error instanceof JudgeError)) throw error;

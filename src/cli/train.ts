@@ -13,14 +13,17 @@ import type { Encoder, Tokens, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import type { PoolingMode } from "../features/pooling.js";
 import type { HeadWeights } from "../head/weights.js";
+import type { Costs } from "../train/costs.js";
 import { openFeatureCache } from "../train/feature-cache.js";
 import { type FitFacts, type FitInput, fitHead } from "../train/fit.js";
 import { createSeedWorkers } from "../train/fit-workers.js";
 import { outOfFold, selectRows } from "../train/folds.js";
+import type { LabelRow, Labels } from "../train/labels.js";
 import { countLabels, labelProblems } from "../train/labels-report.js";
 import { calibrateHead } from "../train/platt.js";
 import { predictTable } from "../train/predict.js";
 import { encoderConfig } from "./chosen-judges.js";
+import { applyCosts, readCosts } from "./costs-file.js";
 import { encodeRows } from "./encode-rows.js";
 import { readLabels } from "./label-file.js";
 import type { Terminal } from "./terminal.js";
@@ -40,6 +43,8 @@ export interface TrainCommand {
   /** folder of the feature cache */
   readonly cache: string;
   readonly calibration: boolean;
+  /** file of costs by output, kept in the checkpoint */
+  readonly costs?: string | undefined;
 }
 
 const folds = { folds: 5, seed: 42 };
@@ -50,7 +55,10 @@ const selftestTolerance = 1e-4;
 
 /** @throws JudgeError `usage` for labels that nothing can be learned from */
 export async function trainCommand(config: Config, options: TrainCommand, terminal: Terminal): Promise<void> {
-  const { outputNames, rows } = await trainingRows(options, terminal);
+  const labels = await readLabels(options.labels);
+  const { outputNames } = labels;
+  const rows = trainingRows(labels, options, terminal);
+  const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
   const encoder = composeEncoder(encoderConfig(config, options.encoder), config.runtime.threads);
   await encoder.start();
   try {
@@ -60,6 +68,8 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
     const cacheFile = join(options.cache, `${encoder.facts.hash}-${viewKey}.features`);
     const cache = await openFeatureCache(cacheFile, encoder.facts.hiddenSize);
     const texts = rows.map(({ text }) => text);
+    const wanted = { outputs: outputNames, known: outputNames, labels, texts };
+    const costs = costsFile && (await applyCosts(costsFile, wanted, encoder));
     const table = await encodeRows(encoder, texts, { view, layer, pooling }, { cache, terminal });
     const input: FitInput = {
       view: { layers: [layer], pooling, hiddenSize: encoder.facts.hiddenSize },
@@ -69,7 +79,7 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
     };
     const { weights, facts } = await fit(input, options, config.runtime.threads, terminal);
     const selftest = await makeSelftest(encoder, view, { weights, table, texts }, terminal);
-    await save(options, { encoder, view, weights, selftest, training: trainingFacts(facts, options) });
+    await save(options, { encoder, view, weights, costs, selftest, training: trainingFacts(facts, options) });
     terminal.print(
       `${options.out}: ${outputNames.length} output(s) from ${rows.length} rows, 5 of ${facts.members.length} members kept`,
     );
@@ -78,8 +88,11 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
   }
 }
 
-async function trainingRows({ labels: file, trainSplit, pca }: TrainCommand, terminal: Terminal) {
-  const { outputNames, rows: all, report } = await readLabels(file);
+function trainingRows(
+  { outputNames, rows: all, report }: Labels,
+  { labels: file, trainSplit, pca }: TrainCommand,
+  terminal: Terminal,
+): readonly LabelRow[] {
   const inSplit = all.filter(({ split }) => split === trainSplit);
   const rows = inSplit.length === 0 ? all : inSplit;
   const problems = labelProblems(countLabels(rows, outputNames));
@@ -107,7 +120,7 @@ async function trainingRows({ labels: file, trainSplit, pca }: TrainCommand, ter
       "usage",
       `${rows.length} rows are too few for --pca ${pca}; give more rows, or a smaller --pca`,
     );
-  return { outputNames, rows };
+  return rows;
 }
 
 function viewOf({ facts, id }: Encoder, options: TrainCommand): View {
@@ -187,13 +200,14 @@ interface Trained {
   readonly encoder: Encoder;
   readonly view: View;
   readonly weights: HeadWeights;
+  readonly costs: Costs;
   readonly selftest: Selftest;
   readonly training: RouterJson2["training"];
 }
 
 async function save(
   { out, encoder: encoderName }: TrainCommand,
-  { encoder, view, weights, selftest, training }: Trained,
+  { encoder, view, weights, costs, selftest, training }: Trained,
 ) {
   const trainedView: TrainedView = {
     template: view.template,
@@ -205,7 +219,7 @@ async function save(
     format: "router-json-2",
     encoderName: encoder.modelName ?? encoderName,
     head: weights,
-    costs: null,
+    costs,
     chatTemplateKwargs: {},
     message: "first",
   };
