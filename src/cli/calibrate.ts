@@ -8,10 +8,10 @@ import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { chooseThreshold, type ThresholdChoice, type ThresholdTarget } from "../train/threshold.js";
 import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
-import { amount } from "./evaluate-report.js";
 import { inEvaluatedSplit, readLabels, type SplitChoice } from "./label-file.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
+import { amount } from "./text-table.js";
 
 export interface CalibrateCommand extends JudgeChoice, SplitChoice {
   readonly labels: string;
