@@ -45,22 +45,31 @@ export interface Judges {
   close(): Promise<void>;
 }
 
+/** What judges can be built on. */
+export interface Given {
+  /** started encoders, taken over where configuration and files are still the same */
+  readonly running?: readonly BuiltEncoder[];
+  /** checkpoints by judge id, for who had to read them before; they are not read again */
+  readonly loaded?: ReadonlyMap<string, Checkpoint>;
+  /** outlives the judges: what it holds is found by the hashes of what made it */
+  readonly cache?: ProbabilityCache;
+}
+
 export const clock = () => performance.now();
 
 /**
  * Loads the checkpoints and builds judges.
  *
- * @param running started encoders, taken over where configuration and files are still the same
- * @param cache outlives the judges: what it holds is found by the hashes of what made it
  * @throws JudgeError `checkpoint` or `config`
  */
 export async function composeJudges(
   config: Config,
   observers: Observers,
-  running: readonly BuiltEncoder[] = [],
-  cache: ProbabilityCache = createProbabilityCache(0),
+  { running = [], loaded = new Map(), cache = createProbabilityCache(0) }: Given = {},
 ): Promise<Judges> {
-  const checkpoints = await Promise.all(config.judges.map((judge) => loadCheckpoint(judge.checkpoint)));
+  const checkpoints = await Promise.all(
+    config.judges.map((judge) => loaded.get(judge.id) ?? loadCheckpoint(judge.checkpoint)),
+  );
   const { threads, batches } = config.runtime;
   const runtime = { threads, batches };
   const encoders = await Promise.all(

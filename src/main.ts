@@ -8,6 +8,7 @@ import { type WritableFormat, writableFormats } from "./checkpoint/content.js";
 import type { CalibrateCommand } from "./cli/calibrate.js";
 import type { EvaluateCommand } from "./cli/evaluate.js";
 import { baseUrl, routesToml } from "./cli/routes-text.js";
+import type { SweepCommand } from "./cli/sweep.js";
 import { createTerminal } from "./cli/terminal.js";
 import type { TrainCommand } from "./cli/train.js";
 import { type Config, loadConfig } from "./config.js";
@@ -151,6 +152,7 @@ function withLabels(command: Command): Command {
     .option("--encoder <folder>", "folder with model.onnx, or a configured encoder")
     .option("--split <name>", "rows of this split; without it, all but those for training")
     .option("--train-split <name>", "rows the judge was trained on", "train")
+    .option("--costs <file>", "cost of a request by output, TOML or JSON; without it, the checkpoint's")
     .option("--seed <number>", "of the bootstrap", numberOf, 1)
     .option("--json", "as JSON");
 }
@@ -162,23 +164,55 @@ function numberOf(text: string): number {
   throw new JudgeError("usage", `found "${text}", wanted a number`);
 }
 
-withSettings(program.command("train").description("make a judge from labelled prompts"))
-  .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
-  .requiredOption("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+/** @throws JudgeError `usage` for what is no number of things */
+function countOf(text: string): number {
+  const value = numberOf(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new JudgeError("usage", `found "${text}", wanted a whole number above 0`);
+}
+
+/** For options that take several values. */
+function collect<T>(parse: (text: string) => T): (text: string, before?: T[]) => T[] {
+  return (text, before = []) => [...before, parse(text)];
+}
+
+const poolingModes = ["mean", "last"];
+
+function withTrainInput(command: Command): Command {
+  return withSettings(command)
+    .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
+    .requiredOption("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+    .option("--train-split <name>", "rows of this split; where the file has none, all rows", "train")
+    .option("--max-tokens <number>", "of a prompt", countOf)
+    .addOption(
+      new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),
+    )
+    .option(
+      "--cache <folder>",
+      "features are kept here, so that a training that was cut short goes on",
+      ".prefill-judge-cache",
+    );
+}
+
+withTrainInput(
+  program.command("sweep").description("compare layers, pooling and PCA sizes before a training"),
+)
+  .option("--layers <indices...>", "hidden states; without it, all that the encoder gives", collect(numberOf))
+  .addOption(new Option("--pooling <modes...>", "over the tokens; without it, both").choices(poolingModes))
+  .option("--pca <sizes...>", "without it, 50 100 150 200 300 as far as the rows allow", collect(countOf))
+  .option("--seed <number>", "of the bootstrap", numberOf, 1)
+  .option("--json", "as JSON")
+  .action(async (options: SweepCommand, command) => {
+    const { sweepCommand } = await import("./cli/sweep.js");
+    await sweepCommand(configOf(command), { ...options, json: options.json === true }, terminal);
+  });
+
+withTrainInput(program.command("train").description("make a judge from labelled prompts"))
   .requiredOption("--layer <index>", "hidden state: 0 = embeddings, k = output of block k", numberOf)
-  .addOption(new Option("--pooling <mode>", "over the tokens").choices(["mean", "last"]).default("mean"))
-  .option("--pca <size>", "features that the head reads", numberOf, 50)
+  .addOption(new Option("--pooling <mode>", "over the tokens").choices(poolingModes).default("mean"))
+  .option("--pca <size>", "features that the head reads", countOf, 50)
   .requiredOption("--out <folder>", "the checkpoint to write")
-  .option("--train-split <name>", "rows of this split; where the file has none, all rows", "train")
-  .option("--max-tokens <number>", "of a prompt", numberOf)
-  .addOption(
-    new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),
-  )
-  .option(
-    "--cache <folder>",
-    "features are kept here, so that a training that was cut short goes on",
-    ".prefill-judge-cache",
-  )
+  .option("--costs <file>", "cost of a request by output, TOML or JSON; kept in the checkpoint")
   .option("--no-calibration", "leave the probabilities as the ensemble gives them")
   .action(async (options: TrainCommand, command) => {
     const { trainCommand } = await import("./cli/train.js");
@@ -198,6 +232,7 @@ withLabels(program.command("calibrate").description("choose a route's base_thres
   .option("--target-weak-share <share>", "so many requests for the weak model", numberOf)
   .option("--min-accuracy <share>", "as many for the weak model as this accuracy allows", numberOf)
   .option("--max-cost <cost>", "a request costs at most this on average", numberOf)
+  .option("--weak <output>", "the weak model in the labels; without it, the judge's own output")
   .option("--strong <output>", "the strong model in the labels: accuracy is then that of the route")
   .action(async (options: CalibrateCommand, command) => {
     const { calibrateCommand } = await import("./cli/calibrate.js");

@@ -21,7 +21,10 @@ export interface CheckpointContent {
   /** the encoder's name as the checkpoint gives it */
   readonly encoderName: string;
   readonly head: HeadWeights;
-  /** price of a million input tokens by output name; null where the format or the file has none */
+  /**
+   * cost by output name, in one unit for all: of a request, or of a million input tokens where llm-router gave it; null
+   * where the format or the file has none
+   */
   readonly costs: Readonly<Record<string, number>> | null;
   /** arguments of the chat template that the encoder saw in training; empty where none are known */
   readonly chatTemplateKwargs: Readonly<Record<string, unknown>>;

@@ -3,74 +3,132 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import type { Estimate } from "../train/bootstrap.js";
-import { withOutputs } from "../train/labels.js";
+import type { Costs } from "../train/costs.js";
+import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { chooseThreshold, type ThresholdChoice, type ThresholdTarget } from "../train/threshold.js";
+import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
+import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
 import { inEvaluatedSplit, readLabels, type SplitChoice } from "./label-file.js";
-import { type JudgeChoice, withChosenJudge } from "./one-judge.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
+import { amount } from "./text-table.js";
 
 export interface CalibrateCommand extends JudgeChoice, SplitChoice {
   readonly labels: string;
+  /** the weak model's output; without it, the judge's own */
+  readonly weak?: string | undefined;
   /** the strong model's output in the labels; with it, accuracy is that of the whole route */
   readonly strong?: string | undefined;
   readonly targetWeakShare?: number | undefined;
   readonly minAccuracy?: number | undefined;
   readonly maxCost?: number | undefined;
+  /** file of costs by output; without it, the checkpoint's */
+  readonly costs?: string | undefined;
   readonly seed: number;
   readonly json: boolean;
 }
 
-/** @throws JudgeError `usage` when not exactly one target is given, or the labels do not fit */
+/** The weak and the strong output; null where only the weak one counts. */
+interface Route {
+  readonly weak: string;
+  readonly strong: string | null;
+}
+
+/** @throws JudgeError `usage` when not exactly one target is given, or labels or costs do not fit */
 export async function calibrateCommand(
   config: Config,
   options: CalibrateCommand,
   terminal: Terminal,
 ): Promise<void> {
+  checkTargets(options);
   const labels = await readLabels(options.labels);
-  const choose = async (judge: Judge): Promise<ThresholdChoice> => {
-    const target = targetOf(options, judge);
-    const names = options.strong === undefined ? [judge.output] : [judge.output, options.strong];
-    const missing = names.find((name) => !labels.outputNames.includes(name));
-    if (missing !== undefined) {
-      const known = labels.outputNames.join(", ");
-      throw new JudgeError("usage", `${options.labels} has no labels for "${missing}"; it labels ${known}`);
-    }
-    const rows = withOutputs(labels, names).filter(
-      (row) => inEvaluatedSplit(row, options) && row.labels.every((label) => label !== null),
-    );
-    if (rows.length === 0) throw new JudgeError("usage", "no labelled rows; name a split that the file has");
+  const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
+  const choice = await withChosenJudge(config, options, async (judge) => {
+    const route = routeOf(labels, judge, options);
+    const rows = routeRows(labels, route, options);
     const texts = rows.map(({ text }) => text);
-    const [p] = await predict(judge, texts, [judge.output], terminal);
+    const target = await targetOf(options, route, () => costsOf(judge, costsFile, { labels, route, texts }));
+    const [predicted] = await predict([judge], texts, terminal);
     const solved = (output: number) => Uint8Array.from(rows, (row) => (row.labels[output] === true ? 1 : 0));
-    const strongSolved = options.strong === undefined ? null : solved(1);
+    const strongSolved = route.strong === null ? null : solved(1);
     const weight = Float64Array.from(rows, (row) => row.weight);
-    return chooseThreshold({ p: p!, weakSolved: solved(0), strongSolved, weight }, target, {
-      seed: options.seed,
-    });
-  };
-  const choice = await withChosenJudge(config, options, choose);
+    return chooseThreshold(
+      { p: predicted!.get(route.weak)!, weakSolved: solved(0), strongSolved, weight },
+      target,
+      { seed: options.seed },
+    );
+  });
   terminal.print(options.json ? JSON.stringify(choice, null, 2) : render(choice));
 }
 
-function targetOf(options: CalibrateCommand, judge: Judge): ThresholdTarget {
-  const { targetWeakShare: share, minAccuracy: accuracy, maxCost: cost, strong } = options;
-  const given = [share, accuracy, cost].filter((value) => value !== undefined);
+function checkTargets({ targetWeakShare, minAccuracy, maxCost, costs }: CalibrateCommand): void {
+  const given = [targetWeakShare, minAccuracy, maxCost].filter((value) => value !== undefined);
   if (given.length !== 1) {
     throw new JudgeError("usage", "give one target: --target-weak-share, --min-accuracy or --max-cost");
   }
+  if (costs !== undefined && maxCost === undefined) {
+    throw new JudgeError("usage", "--costs belongs to --max-cost; give both or neither");
+  }
+}
+
+function routeOf(labels: Labels, judge: Judge, options: CalibrateCommand): Route {
+  const route = { weak: options.weak ?? judge.output, strong: options.strong ?? null };
+  const predicted = judge.checkpoint.head.outputNames;
+  if (!predicted.includes(route.weak)) {
+    throw new JudgeError("usage", `--weak: the judge predicts ${predicted.join(", ")}; name one of these`);
+  }
+  const missing = [route.weak, route.strong].find(
+    (name) => name !== null && !labels.outputNames.includes(name),
+  );
+  if (missing === undefined) return route;
+  const known = labels.outputNames.join(", ");
+  throw new JudgeError("usage", `${options.labels} has no labels for "${missing}"; it labels ${known}`);
+}
+
+/** The rows to choose on, the weak output's label first. */
+function routeRows(labels: Labels, { weak, strong }: Route, options: SplitChoice): LabelRow[] {
+  const rows = withOutputs(labels, strong === null ? [weak] : [weak, strong]).filter(
+    (row) => inEvaluatedSplit(row, options) && row.labels.every((label) => label !== null),
+  );
+  if (rows.length > 0) return rows;
+  throw new JudgeError("usage", "no labelled rows; name a split that the file has");
+}
+
+async function targetOf(
+  { targetWeakShare: share, minAccuracy: accuracy, maxCost }: CalibrateCommand,
+  { weak, strong }: Route,
+  costsOf: () => Promise<Costs>,
+): Promise<ThresholdTarget> {
   if (share !== undefined) return { kind: "weak_share", share };
   if (accuracy !== undefined) return { kind: "accuracy", accuracy };
-  const { costs } = judge.checkpoint;
-  const strongCost = strong === undefined ? undefined : costs?.[strong];
-  const weakCost = costs?.[judge.output];
-  if (weakCost === undefined || strongCost === undefined || weakCost >= strongCost) {
+  if (strong === null) {
+    throw new JudgeError("usage", "--max-cost needs --strong, the output of the other model of the route");
+  }
+  const costs = await costsOf();
+  const [weakCost, strongCost] = [costs?.[weak], costs?.[strong]];
+  if (weakCost === undefined || strongCost === undefined) {
     throw new JudgeError(
       "usage",
-      "--max-cost needs --strong, and a checkpoint whose costs make the weak model cheaper",
+      "the checkpoint has no costs of these two outputs, which --max-cost needs; give --costs a file of them",
     );
   }
-  return { kind: "cost", cost: cost!, weak: weakCost, strong: strongCost };
+  if (weakCost < strongCost) return { kind: "cost", cost: maxCost!, weak: weakCost, strong: strongCost };
+  throw new JudgeError(
+    "usage",
+    `a request costs ${weakCost} with the weak model and ${strongCost} with the strong one; --max-cost wants the weak one cheaper`,
+  );
+}
+
+/** The file's before the checkpoint's. */
+async function costsOf(
+  { checkpoint, encoder }: Judge,
+  file: CostsFile | null,
+  { labels, route, texts }: { labels: Labels; route: Route; texts: readonly string[] },
+): Promise<Costs> {
+  if (file === null) return checkpoint.costs;
+  const outputs = [route.weak, route.strong].filter((name) => name !== null);
+  const known = [...labels.outputNames, ...checkpoint.head.outputNames];
+  return await applyCosts(file, { outputs, known, labels, texts }, encoder);
 }
 
 function render(choice: ThresholdChoice): string {
@@ -78,21 +136,21 @@ function render(choice: ThresholdChoice): string {
   if (baseThreshold.value === null) {
     return `no threshold reaches the target on these rows (in ${(100 * reachable).toFixed(0)} % of the resamples one does)`;
   }
-  const line = (name: string, estimate: Estimate | null) =>
-    estimate?.value == null ? [] : [`${name.padEnd(16)}${interval(estimate)}`];
+  const line = (name: string, estimate: Estimate | null, show?: (part: number) => string) =>
+    estimate?.value == null ? [] : [`${name.padEnd(16)}${interval(estimate, show)}`];
   return [
     `base_threshold  ${interval(baseThreshold)}`,
     ...line("weak share", choice.weakShare),
     ...line(accuracyOf === "route" ? "route accuracy" : "weak accuracy", choice.accuracy),
     ...line("error share", choice.errorShare),
-    ...line("mean cost", choice.meanCost),
+    ...line("mean cost", choice.meanCost, amount),
     "",
     "routes.toml:",
     `base_threshold = ${baseThreshold.value.toFixed(4)}`,
   ].join("\n");
 }
 
-function interval({ value, low, high }: Estimate): string {
-  const digits = (part: number | null) => (part === null ? "-" : part.toFixed(4));
+function interval({ value, low, high }: Estimate, show = (part: number) => part.toFixed(4)): string {
+  const digits = (part: number | null) => (part === null ? "-" : show(part));
   return `${digits(value)} [${digits(low)}, ${digits(high)}]`;
 }

@@ -1,52 +1,75 @@
-// Texts → a table of pooled features for training: from the cache where they are known, from the encoder otherwise.
+// Texts → pooled features for training, in files: what is known already is not encoded again, and one pass of the encoder
+// gives every layer and pooling mode that is wanted.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
 import type { Encoder, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
-import { pooledKey } from "../features/pooled.js";
+import { type PooledKey, pooledKey } from "../features/pooled.js";
 import type { PoolingMode } from "../features/pooling.js";
-import type { FeatureCache } from "../train/feature-cache.js";
-import type { Table } from "../train/scaler.js";
+import { type FeatureCache, openFeatureCache } from "../train/feature-cache.js";
+import { inBulk } from "./in-bulk.js";
 import { progressBar } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 
 export interface WantedFeatures {
   readonly view: View;
-  readonly layer: number;
-  readonly pooling: PoolingMode;
+  readonly layers: readonly number[];
+  readonly pooling: readonly PoolingMode[];
 }
 
-/** Texts that are encoded, and written to the cache, together. */
-const batchSize = 16;
-
-/** @throws JudgeError `usage` for a text that the encoder cannot encode; what was encoded before stays in the cache */
+/**
+ * A file of features for each layer and pooling mode, with all of the texts.
+ *
+ * @param folder where the files are
+ * @throws JudgeError `usage` for a text that the encoder cannot encode; what was encoded before stays in the files
+ */
 export async function encodeRows(
   encoder: Encoder,
   texts: readonly string[],
-  { view, layer, pooling }: WantedFeatures,
-  { cache, terminal }: { cache: FeatureCache; terminal: Terminal },
-): Promise<Table> {
-  const missing = texts.filter((text) => cache.find(text) === undefined);
+  wanted: WantedFeatures,
+  { folder, terminal }: { folder: string; terminal: Terminal },
+): Promise<ReadonlyMap<PooledKey, FeatureCache>> {
+  const caches = await openCaches(encoder, wanted, folder);
+  const files = [...caches.values()];
+  const missing = [...new Set(texts)].filter((text) => files.some((file) => !file.has(text)));
   const bar = progressBar("encoding", missing.length, terminal);
   try {
-    for (let start = 0; start < missing.length; start += batchSize) {
-      const batch = missing.slice(start, start + batchSize);
-      const { encodings } = await encoder.encode(batch, { view, layers: [layer], pooling: [pooling] });
-      const entries = encodings.map((encoding, index) => {
-        if (encoding instanceof JudgeError) {
-          const row = texts.indexOf(batch[index]!) + 1;
-          throw new JudgeError("usage", `row ${row} cannot be encoded: ${encoding.message}`);
-        }
-        return { text: batch[index]!, vector: encoding.pooled.get(pooledKey(layer, pooling))! };
+    await inBulk(missing, async (batch) => {
+      const { encodings } = await encoder.encode(batch, wanted);
+      const encoded = encodings.map((encoding, index) => {
+        const text = batch[index]!;
+        if (!(encoding instanceof JudgeError)) return { text, pooled: encoding.pooled };
+        throw new JudgeError(
+          "usage",
+          `row ${texts.indexOf(text) + 1} cannot be encoded: ${encoding.message}`,
+        );
       });
-      await cache.add(entries);
+      for (const [key, file] of caches) {
+        const fresh = encoded.filter(({ text }) => !file.has(text));
+        await file.add(fresh.map(({ text, pooled }) => ({ text, vector: pooled.get(key)! })));
+      }
       bar?.increment(batch.length);
-    }
+    });
   } finally {
     bar?.stop();
   }
-  const columns = encoder.facts.hiddenSize;
-  const data = new Float32Array(texts.length * columns);
-  texts.forEach((text, row) => {
-    data.set(cache.find(text)!, row * columns);
-  });
-  return { rows: texts.length, columns, data };
+  return caches;
+}
+
+async function openCaches(
+  { facts }: Encoder,
+  { view, layers, pooling }: WantedFeatures,
+  folder: string,
+): Promise<Map<PooledKey, FeatureCache>> {
+  const caches = new Map<PooledKey, FeatureCache>();
+  for (const layer of layers) {
+    for (const mode of pooling) {
+      const name = createHash("sha256")
+        .update(JSON.stringify([view, layer, mode]))
+        .digest("hex");
+      const file = join(folder, `${facts.hash}-${name.slice(0, 16)}.features`);
+      caches.set(pooledKey(layer, mode), await openFeatureCache(file, facts.hiddenSize));
+    }
+  }
+  return caches;
 }

@@ -1,7 +1,7 @@
 // An evaluation report as text for a terminal; everything else of it is in --json.
-import type { Estimate } from "../train/bootstrap.js";
 import type { EvaluationReport, NamedSection, OutputReport } from "../train/evaluate.js";
 import type { MetricName, Section } from "../train/section.js";
+import { amount, difference, estimate, number, percent, table } from "./text-table.js";
 
 const titles: readonly (readonly [MetricName, string])[] = [
   ["auc", "AUC"],
@@ -79,7 +79,7 @@ function renderPool({
     point.tolerance.toFixed(2),
     estimate(point.solvedShare),
     difference(point.minusBestSingle),
-    point.meanCost === null ? "" : number(point.meanCost.value),
+    point.meanCost?.value == null ? "" : amount(point.meanCost.value),
     ...point.shares.map(percent),
   ]);
   return [
@@ -89,34 +89,4 @@ function renderPool({
       ...lines,
     ]),
   ].join("\n");
-}
-
-/** Columns padded to their widest entry, two spaces apart. */
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}
-
-function number(value: number | null): string {
-  return value === null ? "-" : value.toFixed(3);
-}
-
-function percent(value: number | null): string {
-  return value === null ? "-" : `${(100 * value).toFixed(1)} %`;
-}
-
-function estimate({ value, low, high }: Estimate): string {
-  return low === null || high === null ? number(value) : `${number(value)} [${number(low)}, ${number(high)}]`;
-}
-
-function difference({ value, low, high }: Estimate): string {
-  const signed = (part: number | null) => (part === null ? "-" : `${part < 0 ? "" : "+"}${part.toFixed(3)}`);
-  return low === null || high === null ? signed(value) : `${signed(value)} [${signed(low)}, ${signed(high)}]`;
 }

@@ -4,14 +4,15 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { writeCsv } from "../train/csv.js";
-import { evaluate, type Predictions } from "../train/evaluate.js";
+import { type EvaluateInput, evaluate, type Predictions } from "../train/evaluate.js";
 import { fitFloors } from "../train/floors.js";
-import { type LabelRow, withOutputs } from "../train/labels.js";
+import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { parseScores } from "../train/scores.js";
 import { listWrongDecisions } from "../train/wrong-decisions.js";
+import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
+import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
 import { renderReport } from "./evaluate-report.js";
 import { inEvaluatedSplit, readLabels, readText, type SplitChoice } from "./label-file.js";
-import { type JudgeChoice, withCheckpoint, withChosenJudge } from "./one-judge.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 
@@ -20,53 +21,45 @@ export interface EvaluateCommand extends JudgeChoice, SplitChoice {
   /** checkpoints on the same encoder, or files of recorded scores (.jsonl) */
   readonly against: readonly string[];
   readonly threshold: number;
+  /** file of costs by output; without it, the checkpoint's */
+  readonly costs?: string | undefined;
   readonly seed: number;
   /** CSV file for the wrong decisions of the judge's own output */
   readonly errors?: string | undefined;
   readonly json: boolean;
 }
 
-/** @throws JudgeError `usage` for labels that do not fit, or rows that were trained on */
+type Judges = readonly [Judge, ...Judge[]];
+
+/** What is evaluated, and on what; the judge and all others see the same. */
+interface Task {
+  readonly labels: Labels;
+  readonly outputNames: readonly string[];
+  readonly rows: readonly LabelRow[];
+  /** null: not known */
+  readonly trainRows: readonly LabelRow[] | null;
+  /** place of the judge's own output, else the first */
+  readonly ownOutput: number;
+}
+
+/** @throws JudgeError `usage` for labels or costs that do not fit, or rows that were trained on */
 export async function evaluateCommand(
   config: Config,
   options: EvaluateCommand,
   terminal: Terminal,
 ): Promise<void> {
   const labels = await readLabels(options.labels);
-  const report = await withChosenJudge(config, options, async (judge) => {
-    const outputNames = labels.outputNames.filter((name) => judge.checkpoint.head.outputNames.includes(name));
-    if (outputNames.length === 0) {
-      const found = labels.outputNames.join(", ");
-      const wanted = judge.checkpoint.head.outputNames.join(", ");
-      throw new JudgeError(
-        "usage",
-        `${options.labels} labels ${found}, the judge predicts ${wanted}; name the outputs alike`,
-      );
-    }
-    const all = withOutputs(labels, outputNames);
-    const trainRows = all.filter(({ split }) => split === options.trainSplit);
-    const rows = all.filter((row) => inEvaluatedSplit(row, options));
-    const judged = await predictRows(judge, rows, outputNames, terminal);
-    const floors = trainRows.length === 0 ? [] : fitFloors(trainRows, outputNames.length);
-    const against = [
-      ...floors.map((floor): Predictions => ({ name: floor.name, byOutput: floor.predict(rows) })),
-      ...(await predictOthers(config, options, { rows, outputNames, judge }, terminal)),
-    ];
-    const costs = judge.checkpoint.costs;
-    const report = evaluate(
-      { rows, outputNames, judge: judged, against, trainRows: trainRows.length === 0 ? null : trainRows },
-      {
-        seed: options.seed,
-        threshold: options.threshold,
-        costs: costs && outputNames.map((name) => costs[name]!),
-      },
-    );
+  const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
+  const others = options.against.filter((path) => !isScores(path));
+  const report = await withChosenJudge(config, { ...options, others }, async (...judges) => {
+    const task = createTask(labels, judges, options);
+    const costs = await costsOf(judges[0], task, costsFile);
+    const predictions = await predictAll(judges, task, { options, terminal });
+    const { seed, threshold } = options;
+    const report = evaluate({ ...task, ...predictions }, { seed, threshold, costs });
     if (options.errors !== undefined) {
-      const output = Math.max(0, outputNames.indexOf(judge.output));
-      const wrong = listWrongDecisions(rows, judged.byOutput[output]!, {
-        output,
-        threshold: options.threshold,
-      });
+      const p = predictions.judge.byOutput[task.ownOutput]!;
+      const wrong = listWrongDecisions(task.rows, p, { output: task.ownOutput, threshold });
       await writeFile(options.errors, writeCsv(wrong));
     }
     return report;
@@ -74,39 +67,94 @@ export async function evaluateCommand(
   terminal.print(options.json ? JSON.stringify(report, null, 2) : renderReport(report));
 }
 
-async function predictRows(
-  judge: Judge,
-  rows: readonly LabelRow[],
-  outputNames: readonly string[],
-  terminal: Terminal,
-) {
-  const texts = rows.map(({ text }) => text);
-  const byOutput = await predict(judge, texts, outputNames, terminal);
-  return { name: `${judge.id} ${judge.checkpoint.hash}`, byOutput };
+function createTask(labels: Labels, [judge, ...others]: Judges, options: EvaluateCommand): Task {
+  const labelled = { file: options.labels, outputNames: labels.outputNames };
+  const outputNames = commonOutputs(labelled, judge, "the judge");
+  for (const other of others) commonOutputs({ ...labelled, outputNames }, other, other.checkpoint.path);
+  const all = withOutputs(labels, outputNames);
+  const trainRows = all.filter(({ split }) => split === options.trainSplit);
+  return {
+    labels,
+    outputNames,
+    rows: all.filter((row) => inEvaluatedSplit(row, options)),
+    trainRows: trainRows.length === 0 ? null : trainRows,
+    ownOutput: Math.max(0, outputNames.indexOf(judge.output)),
+  };
 }
 
-async function predictOthers(
-  config: Config,
-  options: EvaluateCommand,
-  { rows, outputNames, judge }: { rows: readonly LabelRow[]; outputNames: readonly string[]; judge: Judge },
-  terminal: Terminal,
+/** By output; the file's before the checkpoint's; null where neither has any. */
+async function costsOf(
+  { checkpoint, encoder }: Judge,
+  { labels, outputNames, rows }: Task,
+  file: CostsFile | null,
+): Promise<number[] | null> {
+  const known = [...labels.outputNames, ...checkpoint.head.outputNames];
+  const texts = rows.map(({ text }) => text);
+  const costs =
+    file === null
+      ? checkpoint.costs
+      : await applyCosts(file, { outputs: outputNames, known, labels, texts }, encoder);
+  return costs && outputNames.map((name) => costs[name]!);
+}
+
+/** The judge's predictions, and those of floors, other checkpoints and recorded scores. */
+async function predictAll(
+  judges: Judges,
+  { outputNames, rows, trainRows, ownOutput }: Task,
+  { options, terminal }: { options: EvaluateCommand; terminal: Terminal },
+): Promise<Pick<EvaluateInput, "judge" | "against">> {
+  const scores = await readScores(options.against.filter(isScores), { rows, outputNames }, ownOutput);
+  const texts = rows.map(({ text }) => text);
+  const [own, ...others] = (await predict(judges, texts, terminal)).map((byName, index): Predictions => {
+    const { id, checkpoint } = judges[index]!;
+    return {
+      name: index === 0 ? `${id} ${checkpoint.hash}` : checkpoint.path,
+      byOutput: outputNames.map((name) => byName.get(name) ?? null),
+    };
+  });
+  const floors = trainRows === null ? [] : fitFloors(trainRows, outputNames.length);
+  const byPath = new Map([...scores, ...others].map((predictions) => [predictions.name, predictions]));
+  const against = [
+    ...floors.map((floor): Predictions => ({ name: floor.name, byOutput: floor.predict(rows) })),
+    ...options.against.map((path) => byPath.get(path)!),
+  ];
+  return { judge: own!, against };
+}
+
+/** Those of the labelled outputs that the judge predicts, one at least. */
+function commonOutputs(
+  { file, outputNames }: { file: string; outputNames: readonly string[] },
+  { checkpoint }: Judge,
+  who: string,
+): string[] {
+  const predicted = checkpoint.head.outputNames;
+  const common = outputNames.filter((name) => predicted.includes(name));
+  if (common.length > 0) return common;
+  throw new JudgeError(
+    "usage",
+    `${file} labels ${outputNames.join(", ")}, ${who} predicts ${predicted.join(", ")}; name the outputs alike`,
+  );
+}
+
+function isScores(path: string): boolean {
+  return path.endsWith(".jsonl");
+}
+
+/** @throws JudgeError `usage` naming the file */
+async function readScores(
+  files: readonly string[],
+  task: Pick<Task, "rows" | "outputNames">,
+  pSolveOutput: number,
 ): Promise<Predictions[]> {
-  const others: Predictions[] = [];
-  for (const path of options.against) {
-    if (path.endsWith(".jsonl")) {
-      const pSolveOutput = Math.max(0, outputNames.indexOf(judge.output));
-      const { byOutput } = parseScores(await readText(path), { rows, outputNames }, pSolveOutput);
-      others.push({ name: path, byOutput });
-    } else {
-      const encoder = options.encoder ?? judge.encoder.id;
-      others.push(
-        await withCheckpoint(config, { checkpoint: path, encoder }, async (other) => {
-          const common = outputNames.filter((name) => other.checkpoint.head.outputNames.includes(name));
-          const { byOutput } = await predictRows(other, rows, common, terminal);
-          return { name: path, byOutput: outputNames.map((name) => byOutput[common.indexOf(name)] ?? null) };
-        }),
-      );
+  const read = files.map(async (file): Promise<Predictions> => {
+    const content = await readText(file);
+    try {
+      const { byOutput } = parseScores(content, task, pSolveOutput);
+      return { name: file, byOutput };
+    } catch (error) {
+      if (!(error instanceof JudgeError)) throw error;
+      throw new JudgeError("usage", `${file}: ${error.message}`, { cause: error });
     }
-  }
-  return others;
+  });
+  return await Promise.all(read);
 }

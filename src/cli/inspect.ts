@@ -75,7 +75,7 @@ function render(facts: Facts): string {
       `layers ${layers.join(", ")} (${combination.replace("_", " ")}), ${pooling} pooling, ${size} wide: ${features} → PCA ${pca}`,
   );
   const outputs = facts.outputs.map(({ name, cost, calibration }) => {
-    const price = cost === null ? "" : `, ${cost} per million input tokens`;
+    const price = cost === null ? "" : `, cost ${cost}`;
     return `${name}${price}${calibration === null ? "" : ", calibrated"}`;
   });
   const { count, kind, hidden } = facts.members;

@@ -3,6 +3,7 @@ import { SingleBar } from "cli-progress";
 import { JudgeError } from "../errors.js";
 import type { Judge, Judgement } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
+import { inBulk } from "./in-bulk.js";
 import type { Terminal } from "./terminal.js";
 
 /** A started bar on a terminal; null elsewhere, and for nothing to do. */
@@ -32,27 +33,43 @@ export async function* scoreWithProgress(
 }
 
 /**
- * The raw or calibrated probabilities, as the judge is configured, by output: [texts] each.
+ * The raw or calibrated probabilities, as each judge is configured: by judge and output, [texts] each. Every batch goes
+ * to all judges at once, so that those of one encoder and view share its runs.
  *
  * @throws JudgeError `usage` when a text cannot be judged
  */
 export async function predict(
-  judge: Judge,
+  judges: readonly Judge[],
   texts: readonly string[],
-  outputNames: readonly string[],
   terminal: Terminal,
-): Promise<Float64Array[]> {
-  const byOutput = outputNames.map(() => new Float64Array(texts.length));
-  let row = 0;
-  for await (const batch of scoreWithProgress(judge, texts, terminal)) {
-    for (const { probabilities, abstained } of batch) {
-      if (abstained !== null)
-        throw new JudgeError("usage", `row ${row + 1} could not be judged: ${abstained}`);
-      outputNames.forEach((name, output) => {
-        byOutput[output]![row] = probabilities[name]!;
+): Promise<ReadonlyMap<string, Float64Array>[]> {
+  const predicted = judges.map(({ checkpoint }) => {
+    return new Map(checkpoint.head.outputNames.map((name) => [name, new Float64Array(texts.length)]));
+  });
+  const bar = progressBar("scoring", texts.length, terminal);
+  try {
+    await inBulk(texts, async (batch, places) => {
+      const results = await Promise.all(judges.map((judge) => judge.judge(batch)));
+      results.forEach((judgements, index) => {
+        fill(predicted[index]!, places, { judge: judges[index]!, judgements });
       });
-      row++;
-    }
+      bar?.increment(batch.length);
+    });
+  } finally {
+    bar?.stop();
   }
-  return byOutput;
+  return predicted;
+}
+
+function fill(
+  byOutput: ReadonlyMap<string, Float64Array>,
+  places: readonly number[],
+  { judge, judgements }: { judge: Judge; judgements: readonly Judgement[] },
+): void {
+  judgements.forEach(({ probabilities, abstained }, index) => {
+    const row = places[index]!;
+    if (abstained !== null)
+      throw new JudgeError("usage", `row ${row + 1} could not be judged by ${judge.id}: ${abstained}`);
+    for (const [name, values] of byOutput) values[row] = probabilities[name]!;
+  });
 }

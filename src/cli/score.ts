@@ -7,8 +7,8 @@ import { renderContent } from "../http/content.js";
 import { toResult } from "../http/score-route.js";
 import type { Judge } from "../judge/judge.js";
 import { readableText } from "../prompt/judged-text.js";
+import { withNamedJudge } from "./chosen-judges.js";
 import { readJsonLines } from "./json-lines.js";
-import { withNamedJudge } from "./one-judge.js";
 import { scoreWithProgress } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 

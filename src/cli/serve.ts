@@ -41,7 +41,7 @@ export async function serve(
   const sentences = await readCruxSentences(terminal.packageRoot);
   const cache = createProbabilityCache(config.runtime.cacheBytes);
   const compose = (next: Config, running: Judges["encoders"]) =>
-    composeJudges(next, observers, running, cache);
+    composeJudges(next, observers, { running, cache });
   const judges = await compose(config, []);
   const reloader = createReloader({
     first: judges,

@@ -4,8 +4,8 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
+import { withCheckpoint } from "./chosen-judges.js";
 import { readJsonLines } from "./json-lines.js";
-import { withCheckpoint } from "./one-judge.js";
 import { printable, type Terminal } from "./terminal.js";
 
 export interface VerifyOptions {

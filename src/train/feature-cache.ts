@@ -1,19 +1,24 @@
 // Pooled features of texts in a file that grows, so that a training that was cut short goes on where it was. One file for
 // each encoder, view, layer and pooling mode; a record is the text's SHA-256 and its vector, and a half-written last
-// record is not read.
+// record is not read. Only the keys stay in memory.
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, truncate } from "node:fs/promises";
 import { dirname } from "node:path";
 import { JudgeError } from "../errors.js";
+import type { Table } from "./scaler.js";
 
 const keyBytes = 32;
 
 export interface FeatureCache {
-  /** texts that are in the file */
-  readonly size: number;
-  find(text: string): Float32Array | undefined;
+  has(text: string): boolean;
   /** Adds texts and their vectors to the file, in one write. */
   add(entries: readonly { readonly text: string; readonly vector: Float32Array }[]): Promise<void>;
+  /**
+   * The vectors of the texts, a row each.
+   *
+   * @throws JudgeError `usage` when one of them is not in the file
+   */
+  read(texts: readonly string[]): Promise<Table>;
 }
 
 /**
@@ -22,7 +27,6 @@ export interface FeatureCache {
  */
 export async function openFeatureCache(file: string, vectorSize: number): Promise<FeatureCache> {
   const recordBytes = keyBytes + 4 * vectorSize;
-  const vectors = new Map<string, Float32Array>();
   const failed = (error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
     return new JudgeError("usage", `${file} cannot be used (${code}); give --cache a writable folder`, {
@@ -33,40 +37,54 @@ export async function openFeatureCache(file: string, vectorSize: number): Promis
     if (error.code === "ENOENT") return Buffer.alloc(0);
     throw failed(error);
   });
-  const whole = bytes.length - (bytes.length % recordBytes);
-  for (let place = 0; place < whole; place += recordBytes) {
-    const key = bytes.toString("hex", place, place + keyBytes);
-    const vector = new Float32Array(vectorSize);
-    for (let index = 0; index < vectorSize; index++)
-      vector[index] = bytes.readFloatLE(place + keyBytes + 4 * index);
-    vectors.set(key, vector);
-  }
+  const keys = new Set(findRecords(bytes, recordBytes).keys());
   try {
     await mkdir(dirname(file), { recursive: true });
-    if (whole < bytes.length) await truncate(file, whole);
+    const torn = bytes.length % recordBytes;
+    if (torn > 0) await truncate(file, bytes.length - torn);
   } catch (error) {
     throw failed(error);
   }
   return {
-    get size() {
-      return vectors.size;
-    },
-    find: (text) => vectors.get(keyOf(text)),
+    has: (text) => keys.has(keyOf(text)),
     async add(entries) {
       const records = Buffer.alloc(entries.length * recordBytes);
       entries.forEach(({ text, vector }, row) => {
-        const key = keyOf(text);
-        records.write(key, row * recordBytes, "hex");
+        records.write(keyOf(text), row * recordBytes, "hex");
         vector.forEach((value, index) => {
           records.writeFloatLE(value, row * recordBytes + keyBytes + 4 * index);
         });
-        vectors.set(key, vector);
       });
       await appendFile(file, records).catch((error: unknown) => {
         throw failed(error);
       });
+      for (const { text } of entries) keys.add(keyOf(text));
+    },
+    async read(texts) {
+      const data = new Float32Array(texts.length * vectorSize);
+      const content = await readFile(file).catch((error: unknown) => {
+        throw failed(error);
+      });
+      const places = findRecords(content, recordBytes);
+      texts.forEach((text, row) => {
+        const place = places.get(keyOf(text));
+        if (place === undefined)
+          throw new JudgeError("usage", `${file} has lost records; remove the file, and run again`);
+        for (let index = 0; index < vectorSize; index++)
+          data[row * vectorSize + index] = content.readFloatLE(place + keyBytes + 4 * index);
+      });
+      return { rows: texts.length, columns: vectorSize, data };
     },
   };
+}
+
+/** Where each whole record starts, by key (hex). */
+function findRecords(bytes: Buffer, recordBytes: number): Map<string, number> {
+  const places = new Map<string, number>();
+  for (let place = 0; place + recordBytes <= bytes.length; place += recordBytes) {
+    places.set(bytes.toString("hex", place, place + keyBytes), place);
+  }
+  return places;
 }
 
 function keyOf(text: string): string {

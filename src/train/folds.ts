@@ -13,6 +13,14 @@ export interface FoldOptions {
   readonly seed: number;
 }
 
+/** What everything out of fold is measured with, so that its figures compare. */
+export const usualFolds: FoldOptions = { folds: 5, seed: 42 };
+
+/** Rows that the smallest fold trains on. */
+export function smallestTraining(rows: number, { folds }: FoldOptions): number {
+  return rows - Math.ceil(rows / folds);
+}
+
 /**
  * Shuffles the rows and deals them out; groups are not kept together. Sizes differ by at most one.
  *

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import type { EvaluationReport } from "../../src/train/evaluate.js";
-import { packagePath } from "../support/fixtures.js";
+import { fixturePath, packagePath } from "../support/fixtures.js";
 import { tinyConfig } from "../support/judge-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-labels-"));
@@ -95,6 +95,79 @@ describe("evaluate", () => {
     assert.equal(other.judgeMinus.auc.value, 1);
   });
 
+  test("compares with another checkpoint on the same encoder, in the order that was asked for", () => {
+    const scores = write("other-scores.jsonl", JSON.stringify({ id: "r1", p_solve: 0.5 }));
+    const same = fixturePath("checkpoints/router-json-v1");
+    const args = ["evaluate", "--config", config, "--labels", labels, "--json", "--against"];
+    const { stdout } = run(...args, same, scores, same);
+    const report = JSON.parse(stdout) as EvaluationReport;
+    const against = report.outputs[0]!.all.against.slice(-3);
+    assert.deepEqual(
+      against.map(({ name, rows, agreement }) => [name, rows, agreement.value]),
+      [
+        [same, 40, 1],
+        [scores, 1, against[1]!.agreement.value],
+        [same, 40, 1],
+      ],
+    );
+    assert.equal(against[0]!.judgeMinus.auc.value, 0);
+    assert.deepEqual(
+      report.pools.map(({ name }) => name).filter((name) => name === same),
+      [same, same],
+    );
+  });
+
+  test("draws the cost-coverage curve of a pool from a file of costs", () => {
+    const costs = write("costs.toml", "weak = 0.001\nstrong = 0.02\n");
+    const args = ["evaluate", "--config", config, "--labels", labels, "--costs", costs];
+    const report = JSON.parse(run(...args, "--json").stdout) as EvaluationReport;
+    const { curve, outputs, oracle } = report.pools[0]!;
+    assert.deepEqual(
+      outputs.map(({ output, meanCost }) => [output, meanCost!.value!.toFixed(6)]),
+      [
+        ["weak", "0.001000"],
+        ["strong", "0.020000"],
+      ],
+    );
+    const test = rows.filter(({ split }) => split === "test");
+    const weakShare = test.filter(({ labels }) => labels.weak).length / test.length;
+    const cheapest = weakShare * 0.001 + (1 - weakShare) * 0.02;
+    assert.ok(Math.abs(oracle.meanCost!.value! - cheapest) < 1e-9);
+    assert.equal(curve.length, 21);
+    assert.equal(curve.at(-1)!.meanCost!.value!.toFixed(6), "0.001000");
+    const text = run(...args).stdout;
+    assert.match(text, /^tolerance +solved +minus best single +cost +weak +strong$/m);
+    assert.match(text, /^1\.00 .* 0\.001000 +100\.0 % +0\.0 %$/m);
+  });
+
+  test("refuses costs that do not cover the outputs, before anything is scored", () => {
+    for (const [content, message] of [
+      ["weak = 1\n", /few\.toml: "strong" has no cost; give one to every output/],
+      ["weak = 1\nstrnog = 2\n", /few\.toml: no output is named "strnog"; the nearest known one is strong/],
+      ["weak = -1\nstrong = 2\n", /few\.toml: "weak": found -1, wanted a number of 0 or more/],
+    ] as const) {
+      const costs = write("few.toml", content);
+      const { status, stderr } = run("evaluate", "--config", config, "--labels", labels, "--costs", costs);
+      assert.equal(status, 2);
+      assert.match(stderr, message);
+    }
+  });
+
+  test("refuses checkpoints of other outputs, and scores that are none", () => {
+    const args = ["evaluate", "--config", config, "--labels", labels, "--against"];
+    const four = fixturePath("checkpoints/router-json-v1-four-outputs");
+    const broken = write("broken-scores.jsonl", '{"p_solve": 1}');
+    for (const [path, message] of [
+      [four, /labels\.jsonl labels weak, strong, .*four-outputs predicts .*; name the outputs alike\n$/],
+      [join(folder, "nowhere"), /nowhere: router\.json is missing/],
+      [broken, /broken-scores\.jsonl: row 1 \(line 1\), field id: /],
+    ] as const) {
+      const { status, stderr } = run(...args, path);
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, message);
+    }
+  });
+
   test("refuses rows that the judge was trained on, and labels of other models", () => {
     const overlap = run("evaluate", "--config", config, "--labels", labels, "--split", "train");
     assert.equal(overlap.status, 2);
@@ -123,6 +196,41 @@ describe("calibrate", () => {
     const choice = JSON.parse(stdout) as { baseThreshold: { value: number }; accuracyOf: string };
     assert.equal(choice.accuracyOf, "route");
     assert.ok(Math.abs(choice.baseThreshold.value - median) < 0.02);
+  });
+
+  test("gives the threshold of a mean cost, from a file of costs", () => {
+    const costs = write("route-costs.json", '{"weak": 1, "strong": 5}');
+    const args = ["--strong", "strong", "--costs", costs];
+    const { stdout } = calibrate(...args, "--max-cost", "3", "--json");
+    const choice = JSON.parse(stdout) as { weakShare: { value: number }; meanCost: { value: number } };
+    assert.equal(choice.weakShare.value, 0.5);
+    assert.equal(choice.meanCost.value, 3);
+    assert.match(calibrate(...args, "--max-cost", "3").stdout, /^mean cost +3\.000 \[/m);
+  });
+
+  test("takes another output of the judge as the weak model", () => {
+    const args = ["--target-weak-share", "0.5", "--json"];
+    const threshold = (...more: string[]) =>
+      (JSON.parse(calibrate(...args, ...more).stdout) as { baseThreshold: { value: number } }).baseThreshold;
+    assert.deepEqual(threshold("--weak", "weak"), threshold());
+    assert.notDeepEqual(threshold("--weak", "strong"), threshold());
+    const { status, stderr } = calibrate(...args, "--weak", "other");
+    assert.equal(status, 2);
+    assert.match(stderr, /--weak: the judge predicts weak, strong; name one of these/);
+  });
+
+  test("refuses a cost without the other model, without costs, and costs the wrong way round", () => {
+    const costs = write("dear.toml", "weak = 5\nstrong = 1\n");
+    for (const [args, message] of [
+      [["--max-cost", "3"], /--max-cost needs --strong/],
+      [["--max-cost", "3", "--strong", "strong"], /the checkpoint has no costs .*; give --costs/],
+      [["--max-cost", "3", "--strong", "strong", "--costs", costs], /costs 5 with the weak model and 1 with/],
+      [["--min-accuracy", "0.5", "--costs", costs], /--costs belongs to --max-cost/],
+    ] as const) {
+      const { status, stderr } = calibrate(...args);
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, message);
+    }
   });
 
   test("wants one target", () => {

@@ -63,7 +63,7 @@ describe("inspect", () => {
       { name: "strong", cost: 10, calibration: null },
     ]);
     assert.equal(message, "latest");
-    assert.match(succeeds("inspect", path), /the latest user message.*weak, 0\.25 per .*, calibrated\n/s);
+    assert.match(succeeds("inspect", path), /the latest user message.*weak, cost 0\.25, calibrated\n/s);
   });
 
   test("refuses what is no checkpoint", () => {

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { EvaluationReport } from "../../src/train/evaluate.js";
 import { fixturePath, packagePath } from "../support/fixtures.js";
 import { startJudgeServer } from "../support/judge-server.js";
 
@@ -99,17 +100,45 @@ describe("train", () => {
     );
   });
 
+  test("keeps the costs that it is given, and evaluate draws the pool's curve with them", () => {
+    const costs = path("costs.toml");
+    writeFileSync(costs, "weak = 1\nstrong = 10\n");
+    assert.equal(run(...args("pool", "cache", ["--costs", costs, "--no-calibration"])).status, 0);
+    const { outputs } = JSON.parse(run("inspect", path("pool"), "--json").stdout);
+    assert.deepEqual(
+      outputs.map(({ name, cost }: { name: string; cost: number }) => [name, cost]),
+      [
+        ["weak", 1],
+        ["strong", 10],
+      ],
+    );
+    const { stdout } = run(
+      ...["evaluate", "--labels", labels, "--checkpoint", path("pool"), "--encoder", encoder, "--json"],
+    );
+    const [pool] = (JSON.parse(stdout) as EvaluationReport).pools;
+    assert.equal(pool!.curve.length, 21);
+    assert.equal(pool!.curve.at(-1)!.meanCost!.value, 1);
+    const first = pool!.curve[0]!;
+    assert.ok(first.meanCost!.value! > 1 && first.meanCost!.value! <= 10);
+  });
+
   test("refuses what nothing can be learned from, in one line, and writes nothing", () => {
     const oneClass = path("one-class.jsonl");
     writeFileSync(
       oneClass,
       rows.map(({ id, prompt }) => `${JSON.stringify({ id, prompt, labels: { weak: true } })}\n`).join(""),
     );
+    const few = path("few.json");
+    writeFileSync(few, '{"weak": 1}');
     const cases: readonly (readonly [change: readonly string[], message: RegExp])[] = [
       [["--labels", oneClass], /weak has labels of one class only/],
-      [["--layer", "40"], /--layer 40: encoder encoder gives 0, 1, 2/],
+      [["--layer", "40"], /--layer 40: encoder \S*tiny-encoder gives 0, 1, 2/],
       [["--pca", "500"], /180 rows are too few for --pca 500/],
+      [["--pca", "144"], /180 rows are too few for --pca 144/],
+      [["--pca", "25"], /--pca 25: encoder \S*tiny-encoder gives 24 features; give a smaller --pca/],
+      [["--pca", "0"], /found "0", wanted a whole number above 0/],
       [["--encoder", path("nowhere")], /the encoder folder cannot be read/],
+      [["--costs", few], /few\.json: "strong" has no cost/],
       [["--labels", path("nowhere.jsonl")], /cannot be read \(ENOENT\)/],
     ];
     for (const [change, message] of cases) {

@@ -72,7 +72,7 @@ export async function startConfigured(
   const observers = { log, metrics: createMetrics() };
   const cache = createProbabilityCache(config.runtime.cacheBytes);
   const compose = (next: Config, running: Judges["encoders"]) =>
-    composeJudges(next, observers, running, cache);
+    composeJudges(next, observers, { running, cache });
   const judges = await compose(config, []);
   const onEncoderGone = (id: string) => observers.metrics.encoderUp(id, false);
   const reloader = createReloader({ first: judges, readConfig, compose, log, onEncoderGone });

@@ -39,7 +39,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   pino: /^observe\/log\.ts$/,
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
-  "smol-toml": /^(config-sources|cli\/routes-file)\.ts$/,
+  "smol-toml": /^(config-sources|cli\/(routes|costs)-file)\.ts$/,
   zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/onnx\/folder|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
 };
 const pure = /^(prompt|features|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;

@@ -1,0 +1,161 @@
+// The judges of a command: one of the configuration by its name, or checkpoints on an encoder.
+import { resolve } from "node:path";
+import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
+import { composeJudges } from "../compose.js";
+import type { Config, EncoderConfig, JudgeConfig } from "../config.js";
+import { JudgeError } from "../errors.js";
+import type { Judge } from "../judge/judge.js";
+import { createLog } from "../observe/log.js";
+import { createMetrics } from "../observe/metrics.js";
+
+/** Commands wait as long as it takes. */
+const noDeadlineMs = 3_600_000;
+
+export interface CheckpointOnEncoder {
+  readonly checkpoint: string;
+  /** encoder folder, or the id of a configured encoder */
+  readonly encoder: string;
+}
+
+/** The options of a command that takes either. */
+export interface JudgeChoice {
+  /** id or alias of a configured judge; used where no checkpoint is given */
+  readonly judge?: string | undefined;
+  readonly checkpoint?: string | undefined;
+  /** encoder folder or configured encoder; needed with a checkpoint */
+  readonly encoder?: string | undefined;
+  /** further checkpoints on `encoder`, else on that of the judge */
+  readonly others?: readonly string[] | undefined;
+}
+
+/** What a judge is made from. */
+interface Setting {
+  readonly judge: JudgeConfig;
+  readonly encoder: EncoderConfig;
+  /** null: not read yet */
+  readonly checkpoint: Checkpoint | null;
+}
+
+/**
+ * Runs `work` with the checkpoint where one is given, else with the configured judge, and with the others. All stand on
+ * one start of each encoder.
+ *
+ * @throws JudgeError `usage` for a checkpoint without encoder, or an unknown name; what starting the judges throws
+ */
+export async function withChosenJudge<T>(
+  config: Config,
+  choice: JudgeChoice,
+  work: (judge: Judge, ...others: Judge[]) => Promise<T>,
+): Promise<T> {
+  const chosen = await chosenSetting(config, choice);
+  const encoder = choice.encoder === undefined ? chosen.encoder : encoderConfig(config, choice.encoder);
+  const others = (choice.others ?? []).map((path, index) => {
+    return checkpointSetting(`against ${index + 1}`, path, encoder);
+  });
+  const settings = [chosen, ...(await Promise.all(others))];
+  return await withJudges(config, settings, ([judge, ...rest]) => work(judge!, ...rest));
+}
+
+/**
+ * Runs `work` with the judge of that name; nothing else is loaded.
+ *
+ * @param name id or alias; undefined: default_judge, else the first
+ * @throws JudgeError `usage` for an unknown name; what starting the judge throws
+ */
+export function withNamedJudge<T>(
+  config: Config,
+  name: string | undefined,
+  work: (judge: Judge) => Promise<T>,
+): Promise<T> {
+  return withJudges(config, [namedSetting(config, name)], ([judge]) => work(judge!));
+}
+
+/** Runs `work` with a checkpoint on an encoder, in the view that the checkpoint names. */
+export async function withCheckpoint<T>(
+  config: Config,
+  { checkpoint, encoder }: CheckpointOnEncoder,
+  work: (judge: Judge) => Promise<T>,
+): Promise<T> {
+  const setting = await checkpointSetting("checkpoint", checkpoint, encoderConfig(config, encoder));
+  return await withJudges(config, [setting], ([judge]) => work(judge!));
+}
+
+/** The configured encoder of that id, else the folder as one whose model has no known name. */
+export function encoderConfig(config: Config, encoder: string): EncoderConfig {
+  const configured = config.encoders.find(({ id }) => id === encoder);
+  return configured ?? { id: encoder, type: "onnx", path: resolve(encoder), model: null };
+}
+
+async function chosenSetting(config: Config, { judge, checkpoint, encoder }: JudgeChoice): Promise<Setting> {
+  if (checkpoint === undefined) return namedSetting(config, judge);
+  if (encoder === undefined) {
+    throw new JudgeError(
+      "usage",
+      "--checkpoint needs --encoder: a folder with model.onnx, or a configured encoder",
+    );
+  }
+  return await checkpointSetting("checkpoint", checkpoint, encoderConfig(config, encoder));
+}
+
+function namedSetting(config: Config, name: string | undefined): Setting {
+  const wanted = name ?? config.defaultJudge ?? config.judges[0]!.id;
+  const judge = config.judges.find(({ id, aliases }) => id === wanted || aliases.includes(wanted));
+  if (judge === undefined) {
+    const known = config.judges.map(({ id }) => id).join(", ");
+    throw new JudgeError("usage", `--judge: no judge is named "${wanted}"; wanted one of ${known}`);
+  }
+  return { judge, encoder: config.encoders.find(({ id }) => id === judge.encoder)!, checkpoint: null };
+}
+
+/** The checkpoint's first output is p_solve; commands read the others by name. */
+async function checkpointSetting(id: string, path: string, encoder: EncoderConfig): Promise<Setting> {
+  const checkpoint = await loadCheckpoint(path);
+  const judge: JudgeConfig = {
+    id,
+    checkpoint: resolve(path),
+    encoder: encoder.id,
+    output: checkpoint.head.outputNames[0]!,
+    aliases: [],
+    primaryRule: "SUP-4",
+    maxTokens: null,
+    truncation: null,
+    message: null,
+    calibration: "on",
+    acceptEncoder: null,
+  };
+  return { judge, encoder, checkpoint };
+}
+
+/** A command asks for as much as it can use, and waits as long as it takes. */
+export function commandRuntime({ runtime }: Config): Config["runtime"] {
+  const batches = { ...runtime.batches, queueLimit: Number.POSITIVE_INFINITY };
+  return { ...runtime, batches, deadlineMs: noDeadlineMs };
+}
+
+/** @param settings encoders of the same id are the same */
+async function withJudges<T>(
+  config: Config,
+  settings: readonly Setting[],
+  work: (judges: readonly Judge[]) => Promise<T>,
+): Promise<T> {
+  const observers = { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
+  const composed: Config = {
+    ...config,
+    defaultJudge: null,
+    runtime: commandRuntime(config),
+    judges: settings.map(({ judge }) => judge),
+    encoders: [...new Map(settings.map(({ encoder }) => [encoder.id, encoder])).values()],
+  };
+  const loaded = new Map(
+    settings.flatMap(({ judge, checkpoint }) =>
+      checkpoint === null ? [] : [[judge.id, checkpoint] as const],
+    ),
+  );
+  const judges = await composeJudges(composed, observers, { loaded });
+  try {
+    await judges.start();
+    return await work(judges.registry.judges);
+  } finally {
+    await judges.close();
+  }
+}

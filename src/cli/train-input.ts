@@ -1,0 +1,69 @@
+// What training and the comparison before it read alike: the rows of the train split, and the encoder's view of them.
+import type { Encoder, Truncation, View } from "../encoder/encoder.js";
+import { JudgeError } from "../errors.js";
+import type { LabelRow, Labels } from "../train/labels.js";
+import { countLabels, labelProblems } from "../train/labels-report.js";
+import type { Terminal } from "./terminal.js";
+
+export interface TrainInput {
+  readonly labels: string;
+  /** encoder folder, or the id of a configured encoder */
+  readonly encoder: string;
+  /** rows of this split; where the file has none of it, all */
+  readonly trainSplit: string;
+  readonly maxTokens?: number | undefined;
+  readonly truncation: Truncation;
+  /** folder of the feature cache */
+  readonly cache: string;
+}
+
+/**
+ * The rows to learn from; what makes a poor judge of them is told to the terminal.
+ *
+ * @throws JudgeError `usage` for labels that nothing can be learned from
+ */
+export function trainingRows(
+  { outputNames, rows: all, report }: Labels,
+  { labels: file, trainSplit }: TrainInput,
+  terminal: Terminal,
+): readonly LabelRow[] {
+  const inSplit = all.filter(({ split }) => split === trainSplit);
+  const rows = inSplit.length === 0 ? all : inSplit;
+  for (const problem of labelProblems(countLabels(rows, outputNames))) {
+    if ("rows" in problem) {
+      const what = problem.kind === "few_rows" ? "labelled rows" : "rows of its rarer class";
+      terminal.note(
+        `${problem.output} has ${problem.rows} ${what}; below ${problem.wanted} a head mostly learns noise`,
+      );
+    } else {
+      const what = problem.kind === "no_labels" ? "has no labels" : "has labels of one class only";
+      throw new JudgeError(
+        "usage",
+        `${file}: output ${problem.output} ${what}; nothing can be learned of it`,
+      );
+    }
+  }
+  if (report.conflicts.length > 0) {
+    terminal.print(
+      `note: ${report.conflicts.length} prompts have labels that contradict each other; those are left out`,
+    );
+  }
+  return rows;
+}
+
+/** @param option names the layers in a message, as the user gave them */
+export function checkLayers({ facts, id }: Encoder, layers: readonly number[], option: string): void {
+  const missing = layers.find((layer) => !facts.layers.includes(layer));
+  if (missing === undefined) return;
+  throw new JudgeError("usage", `${option} ${missing}: encoder ${id} gives ${facts.layers.join(", ")}`);
+}
+
+/** The view that a checkpoint of this training names. */
+export function trainingView({ facts }: Encoder, { maxTokens, truncation }: TrainInput): View {
+  return {
+    template: facts.chatTemplateHash === null ? "none" : "chat",
+    templateArguments: {},
+    maxTokens: Math.min(maxTokens ?? 2048, facts.maxTokens),
+    truncation,
+  };
+}
