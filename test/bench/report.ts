@@ -6,15 +6,17 @@ import type { Summary } from "./statistics.js";
 
 export const targets = { readyMs: 3000, healthMs: 20, pSolveDifference: 1e-5 } as const;
 
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly threads: number;
+  readonly node: string;
+  /** processes that wanted a core in the minute before the run */
+  readonly loadAverage: number;
+}
+
 export interface BenchResult {
-  readonly machine: {
-    readonly cpu: string;
-    readonly cores: number;
-    readonly threads: number;
-    readonly node: string;
-    /** processes that wanted a core in the minute before the run */
-    readonly loadAverage: number;
-  };
+  readonly machine: Machine;
   readonly latency: readonly LatencyResult[];
   readonly readyMs: Summary;
   readonly health: readonly HealthResult[];
@@ -56,23 +58,29 @@ export function judgeTargets(result: Omit<BenchResult, "verdicts">): Verdict[] {
 }
 
 export function renderReport(result: BenchResult): string {
-  const { cpu, cores, threads, node, loadAverage } = result.machine;
-  const machine = `${cpu}, ${cores} cores, ${threads} threads, Node ${node}, load ${loadAverage.toFixed(1)} before the run`;
-  const width = Math.max(...result.verdicts.map(({ target }) => target.length));
-  const verdicts = result.verdicts.map(
-    ({ target, met, found }) => `${met ? "met   " : "MISSED"}  ${target.padEnd(width)}  ${found}`,
-  );
   return [
-    machine,
+    machineLine(result.machine),
     "A judged request against the bare onnxruntime run on the same ids (p50 in ms; range of the rounds' medians)",
     latencyTable(result.latency),
     "Where a judged request's time goes (p50 in ms; each stage by itself)",
     stageTable(result.latency),
     "/health under load, and a bare HTTP server probed in turn with it (ms)",
     healthTable(result.health),
-    verdicts.join("\n"),
+    verdictLines(result.verdicts),
     "",
   ].join("\n\n");
+}
+
+export function machineLine({ cpu, cores, threads, node, loadAverage }: Machine): string {
+  return `${cpu}, ${cores} cores, ${threads} threads, Node ${node}, load ${loadAverage.toFixed(1)} before the run`;
+}
+
+/** One line per target: met or missed, and what was found. */
+export function verdictLines(verdicts: readonly Verdict[]): string {
+  const width = Math.max(...verdicts.map(({ target }) => target.length));
+  return verdicts
+    .map(({ target, met, found }) => `${met ? "met   " : "MISSED"}  ${target.padEnd(width)}  ${found}`)
+    .join("\n");
 }
 
 function latencyTable(rows: readonly LatencyResult[]): string {
@@ -118,7 +126,7 @@ function healthTable(rows: readonly HealthResult[]): string {
 }
 
 /** First column to the left, the others to the right. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]!.length)),
   );
@@ -130,6 +138,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [head, rule, ...rows].map(line).join("\n");
 }
 
-function ms(value: number): string {
+export function ms(value: number): string {
   return value.toFixed(value < 100 ? 2 : 1);
 }

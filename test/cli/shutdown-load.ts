@@ -33,9 +33,10 @@ export function startLoad(url: string, clients: number): Load {
     for (let turn = 0; !stopped; turn++) {
       const id = `load-${number}-${turn}`;
       try {
-        const response = await send(url, agent, id);
-        const body = JSON.parse(await text(response));
-        readVerdict(body.choices[0].message.content);
+        const body = JSON.stringify(chat(`Task ${id}: add the numbers`));
+        const response = await send(url, agent, { id, body });
+        const completion = JSON.parse(await text(response));
+        readVerdict(completion.choices[0].message.content);
         answered.add(id);
         if (response.headers.connection === "close") closing++;
       } catch (error) {
@@ -57,9 +58,15 @@ export function startLoad(url: string, clients: number): Load {
   };
 }
 
-class NotTaken extends Error {}
+/** A new connection was refused, or reset before anything was read from it. */
+export class NotTaken extends Error {}
 
-function send(url: string, agent: Agent, id: string): Promise<IncomingMessage> {
+/** POSTs one chat request; the body of the answer is yet to be read. @throws NotTaken, or the connection's error */
+export function send(
+  url: string,
+  agent: Agent,
+  { id, body }: { id: string; body: string },
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json", "x-request-id": id };
     const sent = request(`${url}${chatPath}`, { method: "POST", agent, headers }, resolve);
@@ -67,6 +74,6 @@ function send(url: string, agent: Agent, id: string): Promise<IncomingMessage> {
       const fresh = !sent.reusedSocket && (error.code === "ECONNREFUSED" || error.code === "ECONNRESET");
       reject(fresh ? new NotTaken() : error);
     });
-    sent.end(JSON.stringify(chat(`Task ${id}: add the numbers`)));
+    sent.end(body);
   });
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
+import { slope } from "../bench/statistics.js";
 import { isRunning, type ServeProcess, startServe } from "../cli/shutdown-process.js";
 import { faultOf } from "../http/fuzz-answers.js";
 import { type FuzzRequest, fuzzRequest } from "../http/fuzz-requests.js";
@@ -101,12 +102,4 @@ function drop(kept: { client: RawClient | null }): void {
 function residentMiB(pid: number): number {
   const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1];
   return Math.round(Number(kilobytes) / 1024);
-}
-
-/** Of the line through the points by least squares. */
-function slope(points: readonly (readonly [number, number])[]): number {
-  const mean = (index: 0 | 1) => points.reduce((sum, point) => sum + point[index], 0) / points.length;
-  const [x, y] = [mean(0), mean(1)];
-  const above = points.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0);
-  return above / points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
 }

@@ -1,9 +1,10 @@
 // Runs the compiled tests of the named suites (folders of test/) and exits non-zero when one fails or none ran.
-
+// `--minutes N` is how long the soak may take.
 import { readdirSync } from "node:fs";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 
 const testRoot = new URL("../../../test/", import.meta.url);
 const compiledRoot = new URL("../", import.meta.url);
@@ -17,7 +18,12 @@ function testFiles(suite: string): string[] {
     .map((name) => fileURLToPath(new URL(`${suite}/${name.replace(/\.ts$/, ".js")}`, compiledRoot)));
 }
 
-const files = process.argv.slice(2).flatMap(testFiles);
+const { values, positionals } = parseArgs({
+  options: { minutes: { type: "string" } },
+  allowPositionals: true,
+});
+if (values.minutes !== undefined) process.env.SOAK_MINUTES = values.minutes;
+const files = positionals.flatMap(testFiles);
 if (files.length === 0) throw new Error("no test file found; name suites, e.g. unit contract");
 const stream = run({ files, concurrency: 2, timeout: 600_000 });
 stream.on("test:fail", () => {
