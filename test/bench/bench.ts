@@ -1,15 +1,21 @@
-// `npm run bench`: every promised number in one run, as tables on the terminal and as .bench/bench.json. Speed is
-// reported, never asserted; wrong answers end it with exit code 1.
+// `npm run bench`: every promised number in one run, as tables on the terminal, .bench/bench.json and .bench/bench.svg.
+// Speed is reported, never asserted; wrong answers end it with exit code 1.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { packagePath } from "../support/fixtures.js";
+import { type CachedResult, measureCached } from "./cached.js";
+import { renderChart } from "./chart.js";
 import { type HealthResult, measureHealth } from "./health.js";
 import { type LatencyResult, measureLatency } from "./latency.js";
+import { residentMemory } from "./memory.js";
+import { mixes } from "./mixes.js";
 import { askAll, comparePSolve, type ParallelResult } from "./parallel.js";
-import { type BenchResult, judgeTargets, renderReport, targets } from "./report.js";
+import { type BenchResult, renderReport } from "./report.js";
 import { startServer } from "./server.js";
 import { summarize } from "./statistics.js";
 import { loadSubjects } from "./subjects.js";
+import { judgeTargets, pSolveDifference } from "./targets.js";
+import { measureThroughput, type ThroughputResult } from "./throughput.js";
 
 const clients = 20;
 const healthSeconds = 5;
@@ -22,11 +28,11 @@ const folder = packagePath(".bench");
 const { subjects, threads } = await loadSubjects();
 const readyMs: number[] = [];
 
-async function withServer<T>(use: (port: number) => Promise<T>): Promise<T> {
+async function withServer<T>(use: (port: number, pid: number) => Promise<T>): Promise<T> {
   const server = await startServer({ threads, deadlineMs, logFile: `${folder}/server.log` });
   readyMs.push(server.readyMs);
   try {
-    return await use(server.port);
+    return await use(server.port, server.pid);
   } finally {
     await server.close();
   }
@@ -45,23 +51,32 @@ async function measure(): Promise<Omit<BenchResult, "verdicts">> {
   for (let start = 0; start < bareStarts; start++) await withServer(async () => {});
   say("clients alone and together");
   const alone = await withServer((port) => askEveryJudge(port, 1));
-  return await withServer(async (port) => {
+  return await withServer(async (port, pid) => {
     const together = await askEveryJudge(port, clients);
     const parallel: ParallelResult[] = subjects.map(({ judge }, index) =>
       comparePSolve(judge, alone[index]!, together[index]!),
     );
     const latency: LatencyResult[] = [];
     const health: HealthResult[] = [];
+    const throughput: ThroughputResult[] = [];
+    const cached: CachedResult[] = [];
     for (const subject of subjects) {
       const { judge } = subject;
       say(`${judge}: latency`);
       latency.push(...(await measureLatency(subject, port, threads)));
+      for (const mix of mixes) {
+        say(`${judge}: throughput, ${mix.name}`);
+        throughput.push(await measureThroughput(subject, mix, { port, threads }));
+      }
+      say(`${judge}: cached`);
+      cached.push(await measureCached(judge, port));
       say(`${judge}: /health under load`);
       health.push(await measureHealth({ port, judge, clients }, healthSeconds));
     }
     const cores = availableParallelism();
     const machine = { cpu: cpus()[0]!.model, cores, threads, node: process.versions.node, loadAverage };
-    return { machine, latency, readyMs: summarize(readyMs), health, parallel };
+    const measured = { latency, throughput, cached, health, parallel };
+    return { machine, ...measured, readyMs: summarize(readyMs), memory: residentMemory(pid) };
   });
 }
 
@@ -73,14 +88,16 @@ mkdirSync(folder, { recursive: true });
 const measured = await measure();
 const result: BenchResult = { ...measured, verdicts: judgeTargets(measured) };
 writeFileSync(`${folder}/bench.json`, `${JSON.stringify(result, null, 2)}\n`);
+writeFileSync(`${folder}/bench.svg`, renderChart(result));
 process.stdout.write(`\n${renderReport(result)}`);
 
 const abstentions = [
   ...result.latency.map((entry) => entry.abstentions),
+  ...result.throughput.map((entry) => entry.abstentions),
   ...result.health.map((entry) => entry.load.abstentions),
   ...result.parallel.map((entry) => entry.abstentions),
 ].reduce((sum, count) => sum + count, 0);
-const differs = result.parallel.some((entry) => !(entry.largestDifference <= targets.pSolveDifference));
+const differs = result.parallel.some((entry) => !(entry.largestDifference <= pSolveDifference));
 if (abstentions > 0 || differs) {
   process.stderr.write(`answers are wrong: ${abstentions} abstentions, p_solve differs: ${differs}\n`);
   process.exitCode = 1;

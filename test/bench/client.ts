@@ -28,15 +28,21 @@ export interface TimedAnswer extends JudgeFacts {
 export interface Client {
   /** @throws Error when the server cannot be reached */
   get(path: string): Promise<{ status: number; milliseconds: number }>;
+  /** One chat request as it is. */
+  exchange(body: string): Promise<Exchange>;
   /** @throws Error when the answer is not a verdict */
   ask(judge: string, prompt: string): Promise<TimedAnswer>;
   close(): void;
 }
 
-interface Exchange {
+export interface Exchange {
   readonly status: number;
   readonly body: string;
   readonly milliseconds: number;
+}
+
+export function chatBody(judge: string, prompt: string): string {
+  return JSON.stringify({ model: judge, messages: [{ role: "user", content: prompt }] });
 }
 
 /** @param sockets requests that can run at the same time */
@@ -70,9 +76,9 @@ export function createClient(port: number, sockets: number): Client {
       const { status, milliseconds } = await exchange("GET", path, "");
       return { status, milliseconds };
     },
+    exchange: (body) => exchange("POST", "/v1/chat/completions", body),
     async ask(judge, prompt) {
-      const body = JSON.stringify({ model: judge, messages: [{ role: "user", content: prompt }] });
-      const answer = await exchange("POST", "/v1/chat/completions", body);
+      const answer = await exchange("POST", "/v1/chat/completions", chatBody(judge, prompt));
       if (answer.status !== 200) throw new Error(`${judge} answered ${answer.status}: ${answer.body}`);
       const { prefill_judge: facts } = JSON.parse(answer.body) as { prefill_judge: JudgeFacts };
       return { ...facts, clientMs: answer.milliseconds };

@@ -3,27 +3,13 @@
 import { startChild } from "./child.js";
 import { createClient, type StageTimes, type TimedAnswer } from "./client.js";
 import type { FloorLoad, FloorRun } from "./floor-process.js";
-import { promptOfTokens } from "./prompts.js";
+import { createPromptSource, type Mix, mixes, type Prompt } from "./mixes.js";
 import { median, type Summary, summarize } from "./statistics.js";
 import type { Subject } from "./subjects.js";
 
-/** The sizes of the target, with the requests of one round (besides one that is not counted). */
-const sizes = [
-  { tokens: 50, perRound: 10 },
-  { tokens: 130, perRound: 6 },
-  { tokens: 500, perRound: 3 },
-];
-const rounds = 7;
-
-interface Prompt {
-  readonly text: string;
-  readonly ids: readonly number[];
-}
-
 export interface LatencyResult {
   readonly judge: string;
-  /** most tokens of a prompt of this size, template included */
-  readonly tokens: number;
+  readonly mix: Mix["name"];
   readonly requests: number;
   readonly floorMs: Timed;
   readonly judgedMs: Timed;
@@ -38,9 +24,12 @@ export interface Timed extends Summary {
   readonly roundMedians: { readonly min: number; readonly max: number };
 }
 
-/** The target: what a judged request may take beside the bare run. */
-export function budgetOf(floorMs: number): number {
-  return 1.25 * floorMs + 2;
+/**
+ * The target: what a judged request may take beside the bare run. The default judge's encoder remembers the template,
+ * which is a good part of a chat prompt.
+ */
+export function budgetOf(judge: string, mix: Mix["name"], floorMs: number): number {
+  return judge === "prefill-judge" && mix === "chat" ? 0.8 * floorMs + 1 : 1.05 * floorMs + 1.5;
 }
 
 /** @throws Error when the server ran other tokens than the floor, or answered from a cache */
@@ -62,7 +51,7 @@ export async function measureLatency(
       return answers;
     };
     const results: LatencyResult[] = [];
-    for (const size of sizes) results.push(await takeTurns(subject, size, runFloor, runServer));
+    for (const mix of mixes) results.push(await takeTurns(subject, mix, runFloor, runServer));
     return results;
   } finally {
     client.close();
@@ -70,32 +59,23 @@ export async function measureLatency(
   }
 }
 
-/** The rounds of one size. The first request of a turn only brings back what the other side drove out of the caches. */
+/** The rounds of one mix. The first request of a turn only brings back what the other side drove out of the caches. */
 async function takeTurns(
   subject: Subject,
-  { tokens, perRound }: (typeof sizes)[number],
+  mix: Mix,
   runFloor: (batch: readonly (readonly number[])[]) => Promise<number[]>,
   runServer: (prompts: readonly Prompt[]) => Promise<TimedAnswer[]>,
 ): Promise<LatencyResult> {
   const floorRounds: number[][] = [];
   const judgedRounds: TimedAnswer[][] = [];
-  const perTurn = perRound + 1;
-  const prompts = promptsOf(subject, tokens, rounds * perTurn);
-  for (let round = 0; round < rounds; round++) {
-    const asked = prompts.slice(round * perTurn, (round + 1) * perTurn);
+  const take = createPromptSource(subject, mix);
+  for (let round = 0; round < mix.rounds; round++) {
+    const asked = take(mix.alone + 1);
     const floorTurn = async () => floorRounds.push((await runFloor(asked.map(({ ids }) => ids))).slice(1));
     const serverTurn = async () => judgedRounds.push((await runServer(asked)).slice(1));
     for (const turn of round % 2 === 0 ? [floorTurn, serverTurn] : [serverTurn, floorTurn]) await turn();
   }
-  const mostTokens = Math.max(...prompts.map(({ ids }) => ids.length));
-  return toResult(subject.judge, mostTokens, floorRounds, judgedRounds);
-}
-
-function promptsOf({ tokenIds }: Subject, tokens: number, count: number): Prompt[] {
-  return Array.from({ length: count }, (_, variant) => {
-    const text = promptOfTokens(variant, tokens, (candidate) => tokenIds(candidate).length);
-    return { text, ids: tokenIds(text) };
-  });
+  return toResult(subject.judge, mix.name, floorRounds, judgedRounds);
 }
 
 function checked(answer: TimedAnswer, tokenCount: number): TimedAnswer {
@@ -109,7 +89,7 @@ function checked(answer: TimedAnswer, tokenCount: number): TimedAnswer {
 
 function toResult(
   judge: string,
-  tokens: number,
+  mix: Mix["name"],
   floorRounds: readonly number[][],
   judgedRounds: readonly TimedAnswer[][],
 ): LatencyResult {
@@ -118,7 +98,7 @@ function toResult(
   const floorMs = timed(floorRounds);
   return {
     judge,
-    tokens,
+    mix,
     requests: answers.length,
     floorMs,
     judgedMs: timed(judgedRounds.map((round) => round.map((answer) => answer.clientMs))),
@@ -129,7 +109,7 @@ function toResult(
       head: stage("head"),
       total: stage("total"),
     },
-    budgetMs: budgetOf(floorMs.p50),
+    budgetMs: budgetOf(judge, mix, floorMs.p50),
     abstentions: answers.filter((answer) => answer.abstained !== null).length,
   };
 }

@@ -1,10 +1,11 @@
 // The benchmark's results as text: tables that read well in a terminal, and one line per target.
+import type { CachedResult } from "./cached.js";
 import type { HealthResult } from "./health.js";
 import type { LatencyResult, Timed } from "./latency.js";
+import type { Memory } from "./memory.js";
 import type { ParallelResult } from "./parallel.js";
 import type { Summary } from "./statistics.js";
-
-export const targets = { readyMs: 3000, healthMs: 20, pSolveDifference: 1e-5 } as const;
+import type { ThroughputResult } from "./throughput.js";
 
 export interface Machine {
   readonly cpu: string;
@@ -18,9 +19,12 @@ export interface Machine {
 export interface BenchResult {
   readonly machine: Machine;
   readonly latency: readonly LatencyResult[];
+  readonly throughput: readonly ThroughputResult[];
+  readonly cached: readonly CachedResult[];
   readonly readyMs: Summary;
   readonly health: readonly HealthResult[];
   readonly parallel: readonly ParallelResult[];
+  readonly memory: readonly Memory[];
   readonly verdicts: readonly Verdict[];
 }
 
@@ -30,42 +34,24 @@ export interface Verdict {
   readonly found: string;
 }
 
-/** One verdict per target. */
-export function judgeTargets(result: Omit<BenchResult, "verdicts">): Verdict[] {
-  const { latency, readyMs, health, parallel } = result;
-  return [
-    ...latency.map(({ judge, tokens, floorMs, judgedMs, budgetMs }) => ({
-      target: `${judge}, ${tokens} tokens: at most 1.25 × floor + 2 ms`,
-      met: judgedMs.p50 <= budgetMs,
-      found: `${ms(judgedMs.p50)} of ${ms(budgetMs)} ms (floor ${ms(floorMs.p50)})`,
-    })),
-    {
-      target: `process start to ready: at most ${targets.readyMs} ms`,
-      met: readyMs.p50 <= targets.readyMs,
-      found: `${readyMs.p50.toFixed(0)} ms, ${readyMs.min.toFixed(0)} to ${readyMs.max.toFixed(0)}`,
-    },
-    ...health.map(({ judge, clients, health: probes, bare }) => ({
-      target: `/health while ${clients} clients ask ${judge}: at most ${targets.healthMs} ms`,
-      met: probes.max <= targets.healthMs,
-      found: `max ${ms(probes.max)} ms, p99 ${ms(probes.p99)} (bare server: ${ms(bare.max)}, ${ms(bare.p99)})`,
-    })),
-    ...parallel.map(({ judge, clients, largestDifference }) => ({
-      target: `${judge}, ${clients} clients: p_solve of a single one within ${targets.pSolveDifference}`,
-      met: largestDifference <= targets.pSolveDifference,
-      found: `largest difference ${largestDifference.toExponential(1)}`,
-    })),
-  ];
-}
-
 export function renderReport(result: BenchResult): string {
   return [
     machineLine(result.machine),
-    "A judged request against the bare onnxruntime run on the same ids (p50 in ms; range of the rounds' medians)",
+    "One client: a judged request against the bare onnxruntime run on the same ids (p50 in ms; range of the rounds' medians)",
     latencyTable(result.latency),
     "Where a judged request's time goes (p50 in ms; each stage by itself)",
     stageTable(result.latency),
+    "Many clients: prompts per second, against bare batches of the best size (median; range of the rounds)",
+    throughputTable(result.throughput),
+    "A prompt that was judged before, against a bare Hono handler with the same bodies (median of the rounds; range)",
+    cachedTable(result.cached),
     "/health under load, and a bare HTTP server probed in turn with it (ms)",
     healthTable(result.health),
+    "Memory at the end (resident, MB)",
+    table(
+      ["process", "MB"],
+      result.memory.map(({ process, bytes }) => [process, (bytes / 1e6).toFixed(0)]),
+    ),
     verdictLines(result.verdicts),
     "",
   ].join("\n\n");
@@ -86,10 +72,10 @@ export function verdictLines(verdicts: readonly Verdict[]): string {
 function latencyTable(rows: readonly LatencyResult[]): string {
   const range = ({ roundMedians }: Timed) => `${ms(roundMedians.min)} to ${ms(roundMedians.max)}`;
   return table(
-    ["judge", "tokens", "requests", "floor", "range", "judged", "range", "ratio", "budget", "pass"],
-    rows.map(({ judge, tokens, requests, floorMs, judgedMs, budgetMs }) => [
+    ["judge", "mix", "requests", "floor", "range", "judged", "range", "ratio", "budget", "pass"],
+    rows.map(({ judge, mix, requests, floorMs, judgedMs, budgetMs }) => [
       judge,
-      `${tokens}`,
+      mix,
       `${requests}`,
       ms(floorMs.p50),
       range(floorMs),
@@ -104,14 +90,61 @@ function latencyTable(rows: readonly LatencyResult[]): string {
 
 function stageTable(rows: readonly LatencyResult[]): string {
   return table(
-    ["judge", "tokens", "floor", "prefill", "tokenize", "queue + transport", "head", "in server", "client"],
-    rows.map(({ judge, tokens, floorMs, judgedMs, stagesMs }) => [
+    ["judge", "mix", "floor", "prefill", "tokenize", "queue + transport", "head", "in server", "client"],
+    rows.map(({ judge, mix, floorMs, judgedMs, stagesMs }) => [
       judge,
-      `${tokens}`,
+      mix,
       ...[floorMs.p50, stagesMs.prefill, stagesMs.tokenize, stagesMs.queue, stagesMs.head].map(ms),
       ...[stagesMs.total, judgedMs.p50].map(ms),
     ]),
   );
+}
+
+function throughputTable(rows: readonly ThroughputResult[]): string {
+  return table(
+    [
+      "judge",
+      "mix",
+      "bare",
+      "batch",
+      "8 clients",
+      "64 clients",
+      "64 / bare",
+      "range",
+      "evaluate / bare",
+      "range",
+    ],
+    rows.map(({ judge, mix, bare, bestBatch, served, ratio, predictedRatio }) => [
+      judge,
+      mix,
+      `${bare.p50.toFixed(1)}/s`,
+      `${bestBatch}`,
+      ...[served[8]!, served[64]!].map(({ p50 }) => `${p50.toFixed(1)}/s`),
+      ratio.p50.toFixed(2),
+      spread(ratio, 2),
+      predictedRatio.p50.toFixed(2),
+      spread(predictedRatio, 2),
+    ]),
+  );
+}
+
+function cachedTable(rows: readonly CachedResult[]): string {
+  return table(
+    ["judge", "p50", "range", "bare p50", "8 clients", "bare", "ratio", "range"],
+    rows.map(({ judge, cachedMs, bareMs, cachedPerSecond, barePerSecond, ratio }) => [
+      judge,
+      ms(cachedMs.p50),
+      spread(cachedMs, 2),
+      ms(bareMs.p50),
+      ...[cachedPerSecond, barePerSecond].map(({ p50 }) => `${p50.toFixed(0)}/s`),
+      ratio.p50.toFixed(2),
+      spread(ratio, 2),
+    ]),
+  );
+}
+
+export function spread({ min, max }: Pick<Summary, "min" | "max">, digits: number): string {
+  return `${min.toFixed(digits)} to ${max.toFixed(digits)}`;
 }
 
 function healthTable(rows: readonly HealthResult[]): string {

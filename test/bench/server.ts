@@ -12,6 +12,7 @@ const giveUpMs = 60_000;
 
 export interface RunningServer {
   readonly port: number;
+  readonly pid: number;
   /** from spawn to the first 200 of /ready, polled every 10 ms */
   readonly readyMs: number;
   close(): Promise<void>;
@@ -40,7 +41,7 @@ export async function startServer({ threads, deadlineMs, logFile }: ServerSettin
       }
       port ??= listeningPort(logFile);
       if (port === undefined || !(await isReady(port))) continue;
-      return { port, readyMs: performance.now() - started, close };
+      return { port, pid: child.pid!, readyMs: performance.now() - started, close };
     }
   } catch (error) {
     await close();

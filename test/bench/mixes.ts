@@ -1,0 +1,36 @@
+// The two kinds of traffic of the benchmark: chat messages, and long prompts. Every prompt is another one, so that no cache
+// answers. Pure.
+import { promptOfTokens } from "./prompts.js";
+import type { Subject } from "./subjects.js";
+
+export interface Prompt {
+  readonly text: string;
+  readonly ids: readonly number[];
+}
+
+export interface Mix {
+  readonly name: "chat" | "long";
+  /** tokens of the prompts in turn, the template's included */
+  readonly tokens: readonly number[];
+  readonly rounds: number;
+  /** prompts of one round, by what is measured */
+  readonly alone: number;
+  readonly together: number;
+}
+
+export const mixes: readonly Mix[] = [
+  { name: "chat", tokens: [40, 52, 64, 80, 104, 145], rounds: 7, alone: 12, together: 96 },
+  { name: "long", tokens: [300, 420, 600, 900, 1500], rounds: 5, alone: 5, together: 20 },
+];
+
+/** Gives prompts of a mix, never the same one twice. */
+export function createPromptSource({ tokenIds }: Subject, { tokens }: Mix): (count: number) => Prompt[] {
+  let next = 0;
+  return (count) =>
+    Array.from({ length: count }, () => {
+      const place = next++;
+      const size = tokens[place % tokens.length]!;
+      const text = promptOfTokens(place, size, (candidate) => tokenIds(candidate).length);
+      return { text, ids: tokenIds(text) };
+    });
+}

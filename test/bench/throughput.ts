@@ -1,0 +1,113 @@
+// Prompts per second: the server asked by 8 and 64 clients, `predict` of the command line, and onnxruntime's bare run in the
+// best of several batch sizes, round by round on prompts of the same lengths.
+import { startChild } from "./child.js";
+import { createClient } from "./client.js";
+import type { FloorBatches, FloorLoad } from "./floor-process.js";
+import { createPromptSource, type Mix, type Prompt } from "./mixes.js";
+import type { PredictStart } from "./predict-process.js";
+import { scrape } from "./scrape.js";
+import { type Summary, summarize } from "./statistics.js";
+import type { Subject } from "./subjects.js";
+
+const batchSizes = [1, 4, 8, 16];
+const rounds = 5;
+export const crowds = [8, 64] as const;
+
+export interface ThroughputResult {
+  readonly judge: string;
+  readonly mix: Mix["name"];
+  /** bare run in the best batch size, prompts per second */
+  readonly bare: Summary;
+  readonly bestBatch: number;
+  /** by number of clients */
+  readonly served: Readonly<Record<number, Summary>>;
+  /** of 64 clients over bare, one value per round */
+  readonly ratio: Summary;
+  readonly predicted: Summary;
+  readonly predictedRatio: Summary;
+  /** event-loop delay of the server while 64 clients ask, 99th percentile of each round, milliseconds */
+  readonly loopDelayMs: Summary;
+  readonly abstentions: number;
+}
+
+export async function measureThroughput(
+  subject: Subject,
+  mix: Mix,
+  server: { readonly port: number; readonly threads: number },
+): Promise<ThroughputResult> {
+  const floor = startChild("floor-process.js");
+  const predictor = startChild("predict-process.js");
+  const { modelFile, outputs, judge } = subject;
+  const take = createPromptSource(subject, mix);
+  const served: Record<number, number[]> = { 8: [], 64: [] };
+  const [bare, predicted, delays]: [number[], number[], number[]] = [[], [], []];
+  let abstentions = 0;
+  let bestBatch = 1;
+  try {
+    await floor.ask({ modelFile, outputs, threads: server.threads } satisfies FloorLoad);
+    await predictor.ask({ judge, threads: server.threads } satisfies PredictStart);
+    const runBare = async (size: number, prompts: readonly Prompt[]) => {
+      const batches = batchesOf(prompts, size);
+      const milliseconds = await floor.ask<number>({ batches } satisfies FloorBatches);
+      return (1000 * prompts.length) / milliseconds;
+    };
+    const sample = take(mix.together);
+    const bySize: number[] = [];
+    for (const size of batchSizes) bySize.push(await runBare(size, sample));
+    bestBatch = batchSizes[bySize.indexOf(Math.max(...bySize))]!;
+    for (let round = 0; round < rounds; round++) {
+      for (const clients of crowds) {
+        await scrape(server.port);
+        const answered = await ask(server.port, judge, take(mix.together), clients);
+        served[clients]!.push(answered.perSecond);
+        abstentions += answered.abstentions;
+        if (clients === 64)
+          delays.push(1000 * (await scrape(server.port)).get("nodejs_eventloop_lag_p99_seconds")!);
+      }
+      bare.push(await runBare(bestBatch, take(mix.together)));
+      const texts = take(mix.together).map(({ text }) => text);
+      predicted.push((1000 * texts.length) / (await predictor.ask<number>({ texts })));
+    }
+  } finally {
+    await Promise.all([floor.close(), predictor.close()]);
+  }
+  const over = (values: readonly number[]) => summarize(values.map((value, round) => value / bare[round]!));
+  return {
+    judge,
+    mix: mix.name,
+    bare: summarize(bare),
+    bestBatch,
+    served: Object.fromEntries(crowds.map((clients) => [clients, summarize(served[clients]!)])),
+    ratio: over(served[64]!),
+    predicted: summarize(predicted),
+    predictedRatio: over(predicted),
+    loopDelayMs: summarize(delays),
+    abstentions,
+  };
+}
+
+/** Sorted by length, so that a batch pads little. */
+function batchesOf(prompts: readonly Prompt[], size: number): number[][][] {
+  const sorted = prompts.map(({ ids }) => [...ids]).sort((a, b) => a.length - b.length);
+  return Array.from({ length: Math.ceil(sorted.length / size) }, (_, index) =>
+    sorted.slice(index * size, (index + 1) * size),
+  );
+}
+
+async function ask(port: number, judge: string, prompts: readonly Prompt[], clients: number) {
+  const client = createClient(port, clients);
+  let next = 0;
+  let abstentions = 0;
+  const started = performance.now();
+  const loop = async () => {
+    while (next < prompts.length) {
+      const { abstained, cached } = await client.ask(judge, prompts[next++]!.text);
+      if (cached) throw new Error("a prompt of the benchmark came twice");
+      if (abstained !== null) abstentions++;
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, loop));
+  const seconds = (performance.now() - started) / 1000;
+  client.close();
+  return { perSecond: prompts.length / seconds, abstentions };
+}
