@@ -2,10 +2,11 @@
 // probabilities say, through both embedded judges.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { packagePath, parityRows } from "../support/fixtures.js";
+import { packagePath } from "../support/fixtures.js";
 import { type JudgeServer, startJudgeServer } from "../support/judge-server.js";
 import { type Models, startModels } from "./client-models.js";
 import { type LineProcess, startLineProcess } from "./client-process.js";
+import { imageMessage, routedPrompts } from "./routed-prompts.js";
 
 interface UserRequest {
   readonly group: string;
@@ -16,8 +17,6 @@ interface Reply {
   readonly error: string | null;
 }
 
-const threshold = 0.8;
-const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
 const flags = { "--deadline-ms": "60000" };
 const subjects = [
   { id: "prefill-judge", checkpoint: "smollm2-135m", tolerance: 1e-4 },
@@ -61,12 +60,9 @@ describe("LiteLLM 1.110.2", () => {
   });
 
   for (const { id, checkpoint, tolerance } of subjects) {
-    const rows = parityRows(checkpoint);
-    const modelOf = (row: (typeof rows)[number]) =>
-      row.probabilities[weakModel]! >= threshold ? "weak-model" : "strong-model";
+    const { decided, modelOf, conversations } = routedPrompts(checkpoint, tolerance);
 
     test(`through ${id} every prompt reaches the model that the reference says`, async (context) => {
-      const decided = rows.filter((row) => Math.abs(row.probabilities[weakModel]! - threshold) > tolerance);
       const counts = { "weak-model": 0, "strong-model": 0 };
       const before = judgements(server);
       for (const row of decided) {
@@ -81,36 +77,26 @@ describe("LiteLLM 1.110.2", () => {
     });
 
     test(`through ${id} a conversation is judged by its opening message`, async () => {
-      const weak = rows.find((row) => modelOf(row) === "weak-model")!;
-      const strong = rows.find((row) => modelOf(row) === "strong-model")!;
-      const turns = (first: string, second: string) => [
-        { role: "system", content: "You are helpful." },
-        { role: "user", content: first },
-        { role: "assistant", content: "Understood." },
-        { role: "user", content: second },
-      ];
-      assert.equal((await ask(id, turns(weak.prompt, strong.prompt))).model, "weak-model");
-      assert.equal((await ask(id, turns(strong.prompt, weak.prompt))).model, "strong-model");
+      for (const { messages, model } of conversations) assert.equal((await ask(id, messages)).model, model);
     });
   }
 
-  const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
-
   test("an abstaining judge sends the user to the strong model: image only", async () => {
-    const reply = await ask("vision", [{ role: "user", content: [image] }]);
+    const reply = await ask("vision", [imageMessage]);
     assert.deepEqual(reply, { model: "strong-model", error: null });
     assert.ok(server.logLines.some((line) => line.includes('"no_user_text"')));
   });
 
   test("an image alone is not shown to the judge unless LiteLLM is told that it sees images", async () => {
     const before = judgements(server);
-    const { error } = await ask("prefill-judge-fast", [{ role: "user", content: [image] }]);
+    const { error } = await ask("prefill-judge-fast", [imageMessage]);
     assert.equal(error, null);
     assert.equal(judgements(server), before);
   });
 
   test("an abstaining judge sends the user to the strong model: encoder not started", async () => {
-    const easy = parityRows("minilm-l6").find((row) => row.probabilities[weakModel]! > 0.85)!;
+    const { decided, modelOf } = routedPrompts("minilm-l6", 0.05);
+    const easy = decided.find((row) => modelOf(row) === "weak-model")!;
     const messages = [{ role: "user", content: easy.prompt }];
     assert.equal((await ask("prefill-judge-fast", messages)).model, "weak-model");
     assert.deepEqual(await ask("down", messages), { model: "strong-model", error: null });

@@ -5,12 +5,10 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { baseUrl, routesToml } from "../../src/cli/routes-text.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
-import { parityRows } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
+import { imageMessage, routedPrompts, threshold } from "./routed-prompts.js";
 import { type Router, startSwitchyard } from "./switchyard-process.js";
 
-const threshold = 0.8;
-const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
 const subjects = [
   { id: "prefill-judge", checkpoint: "smollm2-135m", encoder: "smollm2", tolerance: 1e-4 },
   { id: "prefill-judge-fast", checkpoint: "minilm-l6", encoder: "minilm", tolerance: 2e-3 },
@@ -25,9 +23,7 @@ for (const { id, checkpoint, encoder, tolerance } of subjects) {
   describe(`Switchyard 0.3.0 with ${id}`, () => {
     // an empty table serves the embedded judge as shipped; the tests' machine is slow at times
     const toml = `[runtime]\ndeadline_ms = 60000\n[judges.${id}]\n`;
-    const rows = parityRows(checkpoint);
-    const modelOf = (row: (typeof rows)[number]) =>
-      row.probabilities[weakModel]! >= threshold ? "weak-model" : "strong-model";
+    const { rows, decided, modelOf, isDecided, conversations } = routedPrompts(checkpoint, tolerance);
     let server: JudgeServer;
     let router: Router;
 
@@ -41,7 +37,6 @@ for (const { id, checkpoint, encoder, tolerance } of subjects) {
     });
 
     test(`at threshold ${threshold} every prompt reaches the model that the reference says`, async (context) => {
-      const decided = rows.filter((row) => Math.abs(row.probabilities[weakModel]! - threshold) > tolerance);
       const counts = { "weak-model": 0, "strong-model": 0 };
       for (const row of decided) {
         const wanted = modelOf(row);
@@ -54,21 +49,12 @@ for (const { id, checkpoint, encoder, tolerance } of subjects) {
     });
 
     test("a conversation is judged by its opening message", async () => {
-      const weak = rows.find((row) => modelOf(row) === "weak-model")!;
-      const strong = rows.find((row) => modelOf(row) === "strong-model")!;
-      const turns = (first: string, second: string) => [
-        { role: "system", content: "You are helpful." },
-        { role: "user", content: first },
-        { role: "assistant", content: "Understood." },
-        { role: "user", content: second },
-      ];
-      assert.equal((await router.ask(turns(weak.prompt, strong.prompt))).model, "weak-model");
-      assert.equal((await router.ask(turns(strong.prompt, weak.prompt))).model, "strong-model");
+      for (const { messages, model } of conversations)
+        assert.equal((await router.ask(messages)).model, model);
     });
 
     test("a message without text goes to the strong model", async () => {
-      const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
-      const { status, model } = await router.ask([{ role: "user", content: [image] }]);
+      const { status, model } = await router.ask([imageMessage]);
       assert.deepEqual([status, model], [200, "strong-model"]);
     });
 
@@ -85,8 +71,7 @@ for (const { id, checkpoint, encoder, tolerance } of subjects) {
         for (const [index, answer] of (await Promise.all(answers)).entries()) {
           assert.equal(answer.status, 200);
           const row = batch[index]!;
-          if (Math.abs(row.probabilities[weakModel]! - threshold) <= tolerance) continue;
-          if (answer.model === modelOf(row)) continue;
+          if (!isDecided(row) || answer.model === modelOf(row)) continue;
           assert.equal(answer.model, "strong-model", "only an abstention may change the model");
           abstained++;
         }

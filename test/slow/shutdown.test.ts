@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLoad } from "../cli/shutdown-load.js";
-import { isRunning, startServe } from "../cli/shutdown-process.js";
+import { isRunning, type ServeProcess, startServe } from "../cli/shutdown-process.js";
 import { assertEnvelope, chatPath, postHead, rawClient } from "../http/limits-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
 
@@ -11,6 +11,17 @@ const graceMs = 2000;
 const marginMs = 4000;
 const config = `[server]\nshutdown_grace_ms = ${graceMs}\n${tinyConfig}`;
 const health = "GET /health HTTP/1.1\r\nHost: judge\r\n\r\n";
+
+/** Sends SIGTERM while the client holds its connection. */
+async function endsInGrace(server: ServeProcess, client: ReturnType<typeof rawClient>): Promise<void> {
+  server.signal("SIGTERM");
+  try {
+    assert.deepEqual(await server.ended(graceMs + marginMs), { code: 0, signal: null });
+  } finally {
+    client.close();
+    await server.kill();
+  }
+}
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   test(`${signal} under 20 busy clients: not ready, Connection: close, every request answered whole, exit code 0`, async (context) => {
@@ -58,13 +69,7 @@ describe("SIGTERM ends the server within its grace, exit code 0", { concurrency:
       await client.write(bytes);
       if (first !== null) assert.equal((await client.answer())?.status, first);
       await sleep(100);
-      server.signal("SIGTERM");
-      try {
-        assert.deepEqual(await server.ended(graceMs + marginMs), { code: 0, signal: null });
-      } finally {
-        client.close();
-        await server.kill();
-      }
+      await endsInGrace(server, client);
     });
   }
 
@@ -74,13 +79,7 @@ describe("SIGTERM ends the server within its grace, exit code 0", { concurrency:
     const client = rawClient(server.url, { heldOpen: true });
     await client.write(`${postHead(chatPath, 100)}{`);
     assertEnvelope(await client.answer(), 408, "request_timeout");
-    server.signal("SIGTERM");
-    try {
-      assert.deepEqual(await server.ended(graceMs + marginMs), { code: 0, signal: null });
-    } finally {
-      client.close();
-      await server.kill();
-    }
+    await endsInGrace(server, client);
   });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
