@@ -12,6 +12,7 @@ import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
 import { createRegistry, type Registry } from "./judge/registry.js";
 import type { Log } from "./observe/log.js";
 import type { Metrics } from "./observe/metrics.js";
+import { fitCustomVerdict } from "./verdict/custom.js";
 
 /** What is told of everything that happens. */
 export interface Observers {
@@ -160,6 +161,13 @@ function composeJudge(
     message: config.message ?? checkpoint.message,
     calibration: config.calibration,
     acceptEncoder: config.acceptEncoder,
+    escalation: config.escalation,
+    custom:
+      config.custom &&
+      fitCustomVerdict(`judges.${config.id}.custom`, config.custom, {
+        names: checkpoint.head.outputNames,
+        costs: checkpoint.costs,
+      }),
     deadlineMs: runtime.deadlineMs,
     clock,
     onFault({ code, cause }) {

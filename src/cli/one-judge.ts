@@ -87,6 +87,8 @@ export async function withCheckpoint<T>(
     message: null,
     calibration: "on",
     acceptEncoder: null,
+    escalation: "stay",
+    custom: null,
   } as const;
   return await withJudges({ ...config, judges: [judge], encoders: [encoder] }, work);
 }

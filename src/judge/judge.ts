@@ -7,6 +7,8 @@ import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
+import type { CustomVerdict } from "../verdict/custom.js";
+import type { Escalation } from "../verdict/escalation.js";
 import { withDeadline } from "./deadline.js";
 import type { Forward } from "./forward.js";
 import { prepareView, runSelftest } from "./prepare.js";
@@ -28,6 +30,10 @@ export interface JudgeParts {
   readonly calibration: "on" | "off";
   /** a name of the encoder's model that is as good as the checkpoint's own */
   readonly acceptEncoder: string | null;
+  /** what it answers to escalation requests */
+  readonly escalation: Escalation;
+  /** null: no answers in custom mode */
+  readonly custom: CustomVerdict | null;
   /** the forward shared by the judges of one encoder and view */
   readonly forward: (encoder: Encoder, view: View) => Forward;
   readonly deadlineMs: number;
@@ -62,7 +68,15 @@ export interface Judgement {
 export interface Judge
   extends Pick<
     JudgeParts,
-    "id" | "aliases" | "checkpoint" | "encoder" | "output" | "primaryRule" | "message"
+    | "id"
+    | "aliases"
+    | "checkpoint"
+    | "encoder"
+    | "output"
+    | "primaryRule"
+    | "message"
+    | "escalation"
+    | "custom"
   > {
   /** true once `prepare` has passed and while the encoder is up */
   readonly ready: boolean;
@@ -149,6 +163,8 @@ export function createJudge(parts: JudgeParts): Judge {
     output: parts.output,
     primaryRule: parts.primaryRule,
     message: parts.message,
+    escalation: parts.escalation,
+    custom: parts.custom,
     get ready() {
       return forward !== null && encoder.up;
     },
@@ -163,13 +179,13 @@ export function createJudge(parts: JudgeParts): Judge {
       const readable = texts.filter((text) => text !== null);
       const judgements = readable.length === 0 ? [] : await judgeInTime(readable, signal);
       let next = 0;
-      return texts.map((text) => (text === null ? abstained("no_user_text", 0) : judgements[next++]!));
+      return texts.map((text) => (text === null ? abstained("no_user_text") : judgements[next++]!));
     },
   };
 }
 
 /** What is answered instead of a probability. */
-function abstained(reason: AbstainReason, waitedMs: number): Judgement {
+export function abstained(reason: AbstainReason, waitedMs = 0): Judgement {
   return {
     pSolve: null,
     probabilities: {},

@@ -29,6 +29,8 @@ export function tinyParts(
     message: "first",
     calibration: "on",
     acceptEncoder: null,
+    escalation: "stay",
+    custom: null,
     forward: createForwards(),
     deadlineMs: 10_000,
     clock: () => performance.now(),
