@@ -84,7 +84,10 @@ export function chooseGroup(
  *
  * @throws RangeError when the pointer leads through a value that holds no others
  */
-export function renderCustom({ template, path }: CustomVerdict, group: string): Json {
+export function renderCustom(
+  { template, path }: Pick<CustomVerdict, "template" | "path">,
+  group: string,
+): Json {
   return put(template, path, group);
 }
 

@@ -1,0 +1,19 @@
+// The blocks of README that a reader pastes.
+import { readFileSync } from "node:fs";
+import { packagePath } from "./fixtures.js";
+
+const readme = readFileSync(packagePath("README.md"), "utf8");
+
+/** The fenced blocks of a language, in order. */
+export function readmeBlocks(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(
+    (match) => match[1]!,
+  );
+}
+
+/** The block whose route is of that type, without clients and targets. */
+export function readmeRoutes(type: string): string {
+  const found = readmeBlocks("toml").find((block) => block.includes(`type = "${type}"`));
+  if (found === undefined) throw new Error(`README shows no route of type ${type}`);
+  return found;
+}
