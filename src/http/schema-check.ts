@@ -1,15 +1,17 @@
 // Checks an answer against the JSON Schema that a request brings. The schema is a stranger's: its size and the time it takes are
 // bounded (patterns, recursion and references included), nothing is fetched, no code is made of it.
 import { createHash } from "node:crypto";
-import { createContext, Script } from "node:vm";
+import { type Context, createContext, Script } from "node:vm";
 import { Validator } from "@cfworker/json-schema";
 
 /** A route's own schema has some hundred characters. */
 const maxSchemaLength = 65_536;
-/** An answer is checked in well under a millisecond. */
-const timeoutMs = 50;
-/** Results kept; a router repeats one schema with one answer for each of its groups. */
-const maxResults = 1000;
+/** An answer is checked in under a millisecond; a busy machine may take longer. While it is, nothing else runs. */
+const timeoutMs = 100;
+/** So often a check that took too long is tried again, since the machine may have been at fault. */
+const maxTimeouts = 3;
+/** Outcomes kept; a router repeats one schema with one answer for each of its groups. */
+const maxOutcomes = 1000;
 
 export interface SchemaCheck {
   /**
@@ -20,27 +22,36 @@ export interface SchemaCheck {
   accepts(schema: unknown, answer: unknown): boolean;
 }
 
+/** Whether an answer is taken; a number: so often it could not be told in time. */
+type Outcome = boolean | number;
+
 export function createSchemaCheck(): SchemaCheck {
-  const results = new Map<string, boolean>();
+  const outcomes = new Map<string, Outcome>();
+  const context = createContext({});
+  // compiles what the first request would otherwise wait for
+  validateInTime(context, "true", null);
   return {
     accepts(schema, answer) {
       const text = asJson(schema);
       if (text === null || text.length > maxSchemaLength) return false;
       const key = createHash("sha256").update(text).update("\0").update(JSON.stringify(answer)).digest("hex");
-      const known = results.get(key);
-      const result = known ?? validateInTime(text, answer);
+      let outcome = outcomes.get(key) ?? 0;
+      if (typeof outcome === "number" && outcome < maxTimeouts) {
+        outcome = validateInTime(context, text, answer) ?? outcome + 1;
+      }
       // the least recently used go first
-      results.delete(key);
-      results.set(key, result);
-      if (results.size > maxResults) results.delete(results.keys().next().value!);
-      return result;
+      outcomes.delete(key);
+      outcomes.set(key, outcome);
+      if (outcomes.size > maxOutcomes) outcomes.delete(outcomes.keys().next().value!);
+      return outcome === true;
     },
   };
 }
 
 /** null for what is no schema, or nests deeper than the stack. */
 function asJson(schema: unknown): string | null {
-  if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null)) return null;
+  if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
+    return null;
   try {
     return JSON.stringify(schema);
   } catch {
@@ -50,16 +61,20 @@ function asJson(schema: unknown): string | null {
 
 const script = new Script("work()");
 
-/** node:vm ends what runs longer than it may, a pattern's search included; the validator itself lies outside of the context. */
-function validateInTime(schema: string, answer: unknown): boolean {
+/**
+ * node:vm ends what runs longer than it may, a pattern's search included; the validator itself lies outside of the context.
+ *
+ * @returns null when the time was over
+ */
+function validateInTime(context: Context, schema: string, answer: unknown): boolean | null {
   let isValid = false;
-  const work = () => {
+  context.work = () => {
     isValid = new Validator(JSON.parse(schema), "2020-12").validate(answer).valid;
   };
   try {
-    script.runInContext(createContext({ work }), { timeout: timeoutMs });
-  } catch {
-    return false;
+    script.runInContext(context, { timeout: timeoutMs });
+    return isValid;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT" ? null : false;
   }
-  return isValid;
 }

@@ -9,6 +9,7 @@ import { baseUrl, routesToml } from "../../src/cli/routes-text.js";
 import { chooseByTolerance } from "../../src/verdict/choice.js";
 import { parityRows } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
+import { readmeBlocks, readmeRoutes } from "../support/readme.js";
 import { costs, outputs, referenceOf, writeThreeOutputs } from "../support/three-outputs.js";
 import { startSwitchyard } from "./switchyard-process.js";
 
@@ -96,6 +97,30 @@ describe("Switchyard 0.3.0 in custom mode with three groups", () => {
       await router.close();
     }
   });
+});
+
+test("the table and the route that README shows send each prompt where the reference says", async () => {
+  const pasted = readmeBlocks("toml").find((block) => block.startsWith("[judges.prefill-judge.custom]"))!;
+  const server = await startJudgeServer(`${pasted}[runtime]\ndeadline_ms = 60000\n`);
+  const printed = printedRoutes(pasted, server);
+  const text = printed.slice(0, printed.indexOf("[routes.auto]")) + readmeRoutes('mode = "custom"');
+  const router = await startSwitchyard(text);
+  const counts = { "efficient-model": 0, "capable-model": 0 };
+  try {
+    for (const row of parityRows("smollm2-135m")) {
+      const { [outputs.weak]: weak, [outputs.strong]: strong } = row.probabilities;
+      const margin = weak! - (strong! - 0.1);
+      if (Math.abs(margin) < 2e-3) continue;
+      const wanted = margin >= 0 ? "efficient-model" : "capable-model";
+      const { status, model } = await router.ask([{ role: "user", content: row.prompt }]);
+      assert.deepEqual([status, model], [200, wanted], row.prompt.slice(0, 60));
+      counts[wanted]++;
+    }
+    assert.ok(counts["efficient-model"] >= 5 && counts["capable-model"] >= 5, JSON.stringify(counts));
+  } finally {
+    await router.close();
+    await server.close();
+  }
 });
 
 test("a judge without a table leaves every request to the route's default_target", async () => {

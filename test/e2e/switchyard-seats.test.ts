@@ -47,7 +47,7 @@ async function routesAsReferenced(routes: string): Promise<void> {
 
 /** The printed file with another route, taken from README. */
 function withRoute(type: string): string {
-  return printed.slice(0, printed.indexOf("[routes.auto]")) + readmeRoutes(type);
+  return printed.slice(0, printed.indexOf("[routes.auto]")) + readmeRoutes(`type = "${type}"`);
 }
 
 for (const format of ["openai_responses", "anthropic_messages"]) {

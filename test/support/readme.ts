@@ -11,9 +11,11 @@ export function readmeBlocks(language: string): string[] {
   );
 }
 
-/** The block whose route is of that type, without clients and targets. */
-export function readmeRoutes(type: string): string {
-  const found = readmeBlocks("toml").find((block) => block.includes(`type = "${type}"`));
-  if (found === undefined) throw new Error(`README shows no route of type ${type}`);
+/** The block that begins with a route and has that line, without clients and targets. */
+export function readmeRoutes(line: string): string {
+  const found = readmeBlocks("toml").find(
+    (block) => block.startsWith("[routes.auto]") && block.includes(`\n${line}\n`),
+  );
+  if (found === undefined) throw new Error(`README shows no route with ${line}`);
   return found;
 }

@@ -8,7 +8,8 @@ import { loadConfig } from "../../src/config.js";
 import { settings } from "../../src/config-schema.js";
 import { check } from "../../src/config-sources.js";
 import { packagePath, readJson } from "../support/fixtures.js";
-import { readmeBlocks } from "../support/readme.js";
+import { parseConfig } from "../support/judge-server.js";
+import { readmeBlocks, readmeRoutes } from "../support/readme.js";
 
 const readme = readFileSync(packagePath("README.md"), "utf8");
 const config = loadConfig({ env: {}, flags: {}, packageRoot: packagePath("") });
@@ -22,8 +23,14 @@ test("its first curl is the one that `serve` prints", () => {
   assert.ok(readmeBlocks("sh").some((block) => block.trim() === curlLine(url, "prefill-judge")));
 });
 
+test("its route of custom mode is the one that `routes` prints for its table", () => {
+  const table = readmeBlocks("toml").find((block) => block.startsWith("[judges.prefill-judge.custom]"))!;
+  const printed = routesToml(parseConfig(table), url);
+  assert.equal(printed.slice(printed.indexOf("[routes.auto]")), readmeRoutes('mode = "custom"'));
+});
+
 test("its configurations pass the schema", () => {
-  const configurations = readmeBlocks("toml").filter((block) => !block.includes("llm_clients"));
+  const configurations = readmeBlocks("toml").filter((block) => !/llm_clients|^\[routes/m.test(block));
   assert.ok(configurations.length >= 2);
   for (const block of configurations) assert.doesNotThrow(() => check("README", parseToml(block)));
 });
