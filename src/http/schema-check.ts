@@ -6,10 +6,10 @@ import { Validator } from "@cfworker/json-schema";
 
 /** A route's own schema has some hundred characters. */
 const maxSchemaLength = 65_536;
-/** An answer is checked in under a millisecond; a busy machine may take longer. While it is, nothing else runs. */
+/** An answer is checked in under a millisecond, and meanwhile nothing else runs. */
 const timeoutMs = 100;
-/** So often a check that took too long is tried again, since the machine may have been at fault. */
-const maxTimeouts = 3;
+/** A check that took too long is tried again, since a busy machine may have been at fault. */
+const maxAttempts = 3;
 /** Outcomes kept; a router repeats one schema with one answer for each of its groups. */
 const maxOutcomes = 1000;
 
@@ -22,28 +22,22 @@ export interface SchemaCheck {
   accepts(schema: unknown, answer: unknown): boolean;
 }
 
-/** Whether an answer is taken; a number: so often it could not be told in time. */
-type Outcome = boolean | number;
-
 export function createSchemaCheck(): SchemaCheck {
-  const outcomes = new Map<string, Outcome>();
+  const outcomes = new Map<string, boolean>();
   const context = createContext({});
   // compiles what the first request would otherwise wait for
-  validateInTime(context, "true", null);
+  validate(context, JSON.stringify({ properties: { a: { enum: ["b"] } } }), { a: "b" });
   return {
     accepts(schema, answer) {
       const text = asJson(schema);
       if (text === null || text.length > maxSchemaLength) return false;
       const key = createHash("sha256").update(text).update("\0").update(JSON.stringify(answer)).digest("hex");
-      let outcome = outcomes.get(key) ?? 0;
-      if (typeof outcome === "number" && outcome < maxTimeouts) {
-        outcome = validateInTime(context, text, answer) ?? outcome + 1;
-      }
+      const outcome = outcomes.get(key) ?? validate(context, text, answer);
       // the least recently used go first
       outcomes.delete(key);
       outcomes.set(key, outcome);
       if (outcomes.size > maxOutcomes) outcomes.delete(outcomes.keys().next().value!);
-      return outcome === true;
+      return outcome;
     },
   };
 }
@@ -60,6 +54,14 @@ function asJson(schema: unknown): string | null {
 }
 
 const script = new Script("work()");
+
+function validate(context: Context, schema: string, answer: unknown): boolean {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const outcome = validateInTime(context, schema, answer);
+    if (outcome !== null) return outcome;
+  }
+  return false;
+}
 
 /**
  * node:vm ends what runs longer than it may, a pattern's search included; the validator itself lies outside of the context.

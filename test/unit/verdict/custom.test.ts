@@ -29,7 +29,7 @@ describe("a group", () => {
     assert.equal(chooseGroup(fit(), p(0.6, 0.8, 0.9)), "middle");
     assert.equal(chooseGroup(fit(), p(0.6, 0.6, 0.9)), "capable");
     assert.equal(chooseGroup(fit({ rule: { policy: "max" } }), p(0.7, 0.9, 0.8)), "middle");
-    assert.equal(chooseGroup(fit({ rule: { policy: "utility", lambda: 0.9 } }), p(0.5, 0.8, 0.9)), "middle");
+    assert.equal(chooseGroup(fit({ rule: { policy: "utility", lambda: 0.9 } }), p(0.5, 0.85, 0.9)), "middle");
   });
   test("is chosen with the table's own costs, where it has some", () => {
     const costs = { efficient: 3, middle: 2, capable: 1 };
