@@ -7,6 +7,7 @@ import { JudgeError } from "./errors.js";
 import { createAccess } from "./http/access.js";
 import { createApp } from "./http/app.js";
 import { recordRefusal } from "./http/refusal.js";
+import { createSchemaCheck } from "./http/schema-check.js";
 import type { Service } from "./http/service.js";
 import type { Reloader } from "./reload.js";
 import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
@@ -27,6 +28,7 @@ export function composeApp({ reloader, config, sentences, observers, version, dr
   const service: Service = {
     judges: reloader.live,
     sentences,
+    schemas: createSchemaCheck(),
     onFailure: runtime.onFailure,
     access: createAccess(server.keys),
     admin: admin && { access: admin, reload: reloader.reload },

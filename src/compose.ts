@@ -13,6 +13,7 @@ import { createProbabilityCache, type ProbabilityCache } from "./judge/probabili
 import { createRegistry, type Registry } from "./judge/registry.js";
 import type { Log } from "./observe/log.js";
 import type { Metrics } from "./observe/metrics.js";
+import { fitCustomVerdict } from "./verdict/custom.js";
 
 /** What is told of everything that happens. */
 export interface Observers {
@@ -185,6 +186,13 @@ function composeJudge(
     message: config.message ?? checkpoint.message,
     calibration: config.calibration,
     acceptEncoder: config.acceptEncoder,
+    escalation: config.escalation,
+    custom:
+      config.custom &&
+      fitCustomVerdict(`judges.${config.id}.custom`, config.custom, {
+        names: checkpoint.head.outputNames,
+        costs: checkpoint.costs,
+      }),
     deadlineMs: runtime.deadlineMs,
     clock,
     onFault({ code, cause }) {

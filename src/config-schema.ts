@@ -1,6 +1,7 @@
 // The schema of the configuration file, in its own words (snake_case). One strict schema for file, env and flags.
 import * as z from "zod";
 import { primaryRules } from "./verdict/capability.js";
+import { escalations } from "./verdict/escalation.js";
 
 const name = z
   .string()
@@ -53,6 +54,20 @@ const EncoderTable = z.strictObject({
   model: z.string().min(1).optional(),
 });
 
+const CustomTable = z.strictObject({
+  pointer: z
+    .string()
+    .regex(/^(\/([^~/]|~[01])*)+$/, { error: 'wanted a JSON Pointer such as "/decision/target"' })
+    .optional(),
+  targets: z.record(name, z.string().min(1)).optional(),
+  policy: z.enum(["tolerance", "max", "utility"]).optional(),
+  tolerance: z.number().min(0).max(1).optional(),
+  costs: z.record(name, z.number().min(0)).optional(),
+  lambda: z.number().min(0).max(1).optional(),
+  template: z.record(z.string(), z.json()).optional(),
+  default: name.optional(),
+});
+
 const JudgeTable = z.strictObject({
   checkpoint: z.string().min(1).optional(),
   encoder: name.optional(),
@@ -64,6 +79,8 @@ const JudgeTable = z.strictObject({
   message: z.enum(["first", "latest"]).optional(),
   calibration: z.enum(["on", "off"]).optional(),
   accept_encoder: z.string().min(1).optional(),
+  escalation: z.enum(escalations).optional(),
+  custom: CustomTable.optional(),
 });
 
 /** Every key is optional here; what a table must name in the end is checked where tables are merged (config.ts). */
@@ -77,6 +94,7 @@ export const ConfigFile = z.strictObject({
 });
 export type ConfigFile = z.infer<typeof ConfigFile>;
 export type EncoderTable = z.infer<typeof EncoderTable>;
+export type CustomTable = z.infer<typeof CustomTable>;
 export type JudgeTable = z.infer<typeof JudgeTable>;
 
 /** Settings that env variables and flags can give, with their place in the file. */

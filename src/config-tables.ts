@@ -5,12 +5,14 @@ import type { Config, ConfigSources, EncoderConfig, JudgeConfig, ServerConfig } 
 import {
   adminKeyVariable,
   type ConfigFile,
+  type CustomTable,
   type EncoderTable,
   type JudgeTable,
   keysVariable,
 } from "./config-schema.js";
 import { hint, readKeysFile, readKeysVariable } from "./config-sources.js";
 import { JudgeError } from "./errors.js";
+import type { CustomSettings } from "./verdict/custom.js";
 
 const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
 
@@ -80,7 +82,28 @@ export function toJudge(id: string, table: JudgeTable, encoderIds: readonly stri
     message: table.message ?? null,
     calibration: table.calibration ?? "on",
     acceptEncoder: table.accept_encoder ?? null,
+    escalation: table.escalation ?? "stay",
+    custom: table.custom === undefined ? null : toCustom(`judges.${id}.custom`, table.custom),
   };
+}
+
+/** As llm-router, a tolerance of 0.20 unless another is given. */
+function toCustom(place: string, table: CustomTable): CustomSettings {
+  const { pointer, targets = {}, policy = "tolerance", tolerance = 0.2, lambda = 0.5 } = table;
+  const missing = (finding: string) => new JudgeError("config", `${place}.${finding}`);
+  if (pointer === undefined) {
+    throw missing('pointer is missing; wanted the selector of the route, e.g. "/decision/target"');
+  }
+  if (Object.keys(targets).length === 0) {
+    throw missing('targets is missing; wanted groups of the route and outputs, e.g. { efficient = "weak" }');
+  }
+  const defaultGroup = table.default ?? "capable";
+  if (table.default === undefined && !Object.hasOwn(targets, defaultGroup)) {
+    throw missing("default is missing; wanted the group of requests that cannot be judged");
+  }
+  const rule =
+    policy === "tolerance" ? { policy, tolerance } : policy === "utility" ? { policy, lambda } : { policy };
+  return { pointer, targets, rule, costs: table.costs ?? null, template: table.template ?? {}, defaultGroup };
 }
 
 export function toServer(

@@ -7,6 +7,8 @@ import { absolute, embedded, toEncoder, toJudge, toLog, toRuntime, toServer } fr
 import type { BatchLimits, Truncation } from "./encoder/encoder.js";
 import { JudgeError } from "./errors.js";
 import type { PrimaryRule } from "./verdict/capability.js";
+import type { CustomSettings } from "./verdict/custom.js";
+import type { Escalation } from "./verdict/escalation.js";
 
 export interface EncoderConfig {
   readonly id: string;
@@ -34,6 +36,10 @@ export interface JudgeConfig {
   readonly message: "first" | "latest" | null;
   readonly calibration: "on" | "off";
   readonly acceptEncoder: string | null;
+  /** what it answers to escalation requests */
+  readonly escalation: Escalation;
+  /** null: no answers in custom mode */
+  readonly custom: CustomSettings | null;
 }
 
 export interface ServerConfig {

@@ -122,6 +122,8 @@ async function checkpointSetting(id: string, path: string, encoder: EncoderConfi
     message: null,
     calibration: "on",
     acceptEncoder: null,
+    escalation: "stay",
+    custom: null,
   };
   return { judge, encoder, checkpoint };
 }

@@ -3,6 +3,7 @@
 import { closest, distance } from "fastest-levenshtein";
 import type { Config, JudgeConfig } from "../config.js";
 import { thresholdSteps } from "../verdict/capability.js";
+import { checkCustomRoute } from "./routes-check-custom.js";
 import {
   type ClientTable,
   parseRoutesFile,
@@ -23,6 +24,9 @@ export interface Finding {
 
 /** A user waits so long for a judge that hangs before it is worth a word. */
 const longWaitMs = 20_000;
+
+/** What the paths of this server speak. */
+const formats = ["openai_chat", "openai_responses", "anthropic_messages"];
 
 /** Letters by which an id may differ from a judge's name and still be meant for it. */
 const typingErrors = 3;
@@ -56,7 +60,7 @@ export function checkRoutes(file: string, text: string, config: Config): Finding
     .sort((a, b) => a.line - b.line);
 }
 
-type Report = (severity: Finding["severity"], place: readonly string[], message: string) => void;
+export type Report = (severity: Finding["severity"], place: readonly string[], message: string) => void;
 
 /** The targets that a route asks for a verdict, with the place where it names them. */
 function judgeTargets(route: RouteTable, place: string[]): { target: string; place: string[] }[] {
@@ -119,7 +123,7 @@ function checkTarget(
 
 function checkClient(client: ClientTable, place: string[], config: Config, report: Report): void {
   checkAddress(client, place, config, report);
-  if (client.format !== undefined && client.format !== "openai_chat") {
+  if (client.format !== undefined && !formats.includes(client.format)) {
     const message = `this server does not speak ${client.format}; write format = "openai_chat"`;
     report("error", [...place, "format"], message);
   }
@@ -162,11 +166,11 @@ function checkAddress(
 
 function checkRoute(route: RouteTable, place: string[], judge: JudgeConfig | null, report: Report): void {
   if (route.mode === "escalation") {
-    const message = 'this judge reads the prompt, not a running transcript; write mode = "capability"';
+    const effect = judge?.escalation === "escalate" ? "always" : "never";
+    const message = `this judge reads the prompt, not a running transcript, and ${effect} escalates; write mode = "capability"`;
     report("error", [...place, "mode"], message);
   } else if (route.mode === "custom") {
-    const message = 'this server answers capability verdicts only; write mode = "capability"';
-    report("error", [...place, "mode"], message);
+    if (judge !== null) checkCustomRoute(route, place, judge, report);
   } else if (route.classifier !== undefined) {
     checkThresholds(route.classifier, [...place, "classifier"], judge, report);
   } else checkThresholds(route, place, judge, report);

@@ -18,6 +18,8 @@ const Route = z.looseObject({
   classifier_target: z.string().optional(),
   classifier: z.looseObject({ target: z.string().optional(), ...thresholds }).optional(),
   models: z.looseObject({ judge: z.array(z.string()).optional() }).optional(),
+  response_schema: z.string().optional(),
+  policy: z.looseObject({ selector: z.string().optional() }).optional(),
   ...thresholds,
 });
 const RoutesFile = z.looseObject({

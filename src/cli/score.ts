@@ -3,7 +3,7 @@ import * as z from "zod";
 import { readCruxSentences } from "../compose-app.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
-import { renderContent } from "../http/content.js";
+import { renderCapability } from "../http/content.js";
 import { toResult } from "../http/score-route.js";
 import type { Judge } from "../judge/judge.js";
 import { readableText } from "../prompt/judged-text.js";
@@ -49,7 +49,7 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
 
 async function scoreOne(judge: Judge, prompt: string, { packageRoot }: Terminal): Promise<string> {
   const [judgement] = await judge.judge([readableText(prompt)]);
-  return renderContent(await readCruxSentences(packageRoot), judge, judgement!);
+  return renderCapability(await readCruxSentences(packageRoot), judge, judgement!);
 }
 
 /** One JSON line per row: its fields but for the prompt, then the result. */

@@ -42,7 +42,8 @@ export const ChatCompletion = z.strictObject({
           content: z.string().meta({
             description:
               "The verdict: a JSON object with crux, primary_rule, capability_boundary and p_solve. An abstention is " +
-              "rule none, boundary unmatched, p_solve 0.0.",
+              "rule none, boundary unmatched, p_solve 0.0. A request whose json_schema is a router's custom or escalation " +
+              "schema gets an object of that schema.",
           }),
           refusal: z.null(),
         }),

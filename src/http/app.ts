@@ -1,11 +1,13 @@
-// The HTTP surface: routes, keys, request ids, and every error in OpenAI's envelope.
+// The HTTP surface: routes, keys, request ids, and every error in the envelope of its API.
 import { type Handler, Hono } from "hono";
 import { cors } from "hono/cors";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { answerChat } from "./chat-route.js";
+import { answerMessages } from "./messages-route.js";
 import { answerModel, answerModels } from "./models-route.js";
 import { openApiDocument } from "./openapi.js";
-import { refuse } from "./refusal.js";
+import { messagesRoute, refuse } from "./refusal.js";
+import { answerResponses } from "./responses-route.js";
 import { answerScore } from "./score-route.js";
 import type { AppEnv, RequestContext, Service } from "./service.js";
 import { answerReady, answerReload } from "./status-routes.js";
@@ -13,9 +15,13 @@ import { answerReady, answerReload } from "./status-routes.js";
 /** A client's own request id is taken over when it looks like one. */
 const saneId = /^[\w.:-]{1,128}$/;
 
+/** Where clients of Anthropic's API send their key. */
+const keyHeader = "x-api-key";
+
 /** What a page of another origin may read. */
 const exposeHeaders = [
   "x-request-id",
+  "request-id",
   "x-prefill-judge-model",
   "x-prefill-judge-checkpoint",
   "x-prefill-judge-p-solve",
@@ -41,6 +47,20 @@ function routesOf(service: Service): Route[] {
       paths: ["/v1/chat/completions", "/chat/completions"],
       guarded,
       handler: (context) => answerChat(service, context),
+    },
+    {
+      name: "responses",
+      method: "POST",
+      paths: ["/v1/responses", "/responses"],
+      guarded,
+      handler: (context) => answerResponses(service, context),
+    },
+    {
+      name: messagesRoute,
+      method: "POST",
+      paths: ["/v1/messages", "/messages"],
+      guarded,
+      handler: (context) => answerMessages(service, context),
     },
     {
       name: "score",
@@ -127,7 +147,7 @@ export function createApp(service: Service): Hono<AppEnv> {
     for (const path of paths) {
       app.use(path, async (context, next) => {
         context.set("route", name);
-        if (guarded) service.access.check(context.req.header("authorization"));
+        if (guarded) service.access.check(context.req.header("authorization"), context.req.header(keyHeader));
         await next();
       });
       app.on(method, path, handler);

@@ -1,20 +1,82 @@
-// A judgement as the assistant's message.
-import type { Judge, Judgement } from "../judge/judge.js";
-import { abstainingVerdict } from "../verdict/abstention.js";
+// A judgement as the assistant's message, in the form that the request asks for.
+import { abstained, type Judge, type Judgement } from "../judge/judge.js";
+import { type AbstainReason, abstainingVerdict } from "../verdict/abstention.js";
 import { renderVerdict } from "../verdict/capability.js";
 import { type CruxSentences, crux } from "../verdict/crux.js";
+import { type CustomVerdict, chooseGroup, renderCustom } from "../verdict/custom.js";
+import { renderEscalation } from "../verdict/escalation.js";
+import { type AnswerFormat, type VerdictKind, verdictKind } from "./answer-format.js";
+import type { Service } from "./service.js";
 
-/** The verdict's JSON for a judgement or an abstention. */
+export interface Content {
+  /** the verdict's JSON */
+  readonly text: string;
+  /** the judgement given; an abstention where the answer does not fit the request's schema */
+  readonly judgement: Judgement;
+}
+
+type Parts = Pick<Service, "sentences" | "schemas">;
+
+/** Why this judge does not even look at a request of that kind; null: it does. */
+export function reasonNotToJudge({ custom }: Judge, kind: VerdictKind): AbstainReason | null {
+  if (kind === "escalation") return "running_transcript";
+  return kind === "custom" && custom === null ? "no_custom_table" : null;
+}
+
+/**
+ * The answer to a judgement or an abstention. A request of custom mode to a judge without such a table gets an abstaining
+ * capability verdict: nothing stands at the router's selector, so that the router's own default decides.
+ */
 export function renderContent(
-  sentences: CruxSentences,
+  parts: Parts,
   judge: Judge,
-  { pSolve, abstained }: Judgement,
-): string {
-  const sentence = crux(
-    sentences,
-    { judge: judge.id, checkpoint: judge.checkpoint.hash, message: judge.message },
-    abstained,
-  );
+  judgement: Judgement,
+  format: AnswerFormat | null,
+): Content {
+  const kind = verdictKind(format);
+  if (kind === "custom" && judge.custom !== null) {
+    return renderGroup(parts, judge.custom, judgement, format?.schema);
+  }
+  if (kind === "escalation") {
+    const reason = cruxOf(parts.sentences, judge, judgement);
+    return { text: renderEscalation(judge.escalation, reason), judgement };
+  }
+  return { text: renderCapability(parts.sentences, judge, judgement), judgement };
+}
+
+/** The capability verdict for a judgement or an abstention. */
+export function renderCapability(sentences: CruxSentences, judge: Judge, judgement: Judgement): string {
+  const sentence = cruxOf(sentences, judge, judgement);
+  const { pSolve } = judgement;
   if (pSolve === null) return renderVerdict(abstainingVerdict(sentence));
   return renderVerdict({ crux: sentence, primaryRule: judge.primaryRule, pSolve });
+}
+
+function cruxOf(sentences: CruxSentences, judge: Judge, { abstained: reason }: Judgement): string {
+  return crux(
+    sentences,
+    { judge: judge.id, checkpoint: judge.checkpoint.hash, message: judge.message },
+    reason,
+  );
+}
+
+/** An abstention is the default group; so is an answer that the request's schema refuses. */
+function renderGroup(
+  { schemas }: Parts,
+  custom: CustomVerdict,
+  judgement: Judgement,
+  schema: unknown,
+): Content {
+  if (judgement.abstained === null) {
+    const answer = renderCustom(custom, chooseGroup(custom, judgement.probabilities));
+    if (schema === undefined || schemas.accepts(schema, answer))
+      return { text: JSON.stringify(answer), judgement };
+  }
+  return {
+    text: JSON.stringify(renderCustom(custom, custom.defaultGroup)),
+    judgement: {
+      ...abstained(judgement.abstained ?? "schema_not_met"),
+      milliseconds: judgement.milliseconds,
+    },
+  };
 }

@@ -1,4 +1,4 @@
-// What each error code becomes on the wire: one table, and OpenAI's error envelope.
+// What each error code becomes on the wire: one table, and the error envelopes of OpenAI and Anthropic.
 import type { ErrorCode, JudgeError } from "../errors.js";
 
 interface WireForm {
@@ -42,4 +42,20 @@ export function wireForm(error: JudgeError): WireForm {
 export function errorEnvelope(error: JudgeError): string {
   const { type } = wireForm(error);
   return JSON.stringify({ error: { message: error.message, type, param: error.param, code: error.code } });
+}
+
+/** Anthropic's names for what a status says. */
+const messagesErrorTypes: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  500: "api_error",
+  503: "overloaded_error",
+  504: "timeout_error",
+};
+
+/** Anthropic's `{"type": "error", "error": {type, message}, "request_id"}`. */
+export function messagesErrorEnvelope(error: JudgeError, requestId: string): string {
+  const type = messagesErrorTypes[wireForm(error).status] ?? "invalid_request_error";
+  return JSON.stringify({ type: "error", error: { type, message: error.message }, request_id: requestId });
 }

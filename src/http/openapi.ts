@@ -1,77 +1,22 @@
 // The API document (OpenAPI 3.1), made from the schemas that check requests and describe answers.
 import * as z from "zod";
 import * as answers from "./answer-schema.js";
-import { ChatRequest, messageJsonSchema } from "./chat-schema.js";
+import { ChatRequest, chatDialect } from "./chat-schema.js";
+import { maxItems, messageJsonSchema } from "./message-schema.js";
+import { MessagesAnswer, MessagesErrorAnswer, MessagesRequest } from "./messages-schema.js";
+import { json, judgingOperations, reference, refusals } from "./openapi-parts.js";
+import { ResponsesAnswer, ResponsesRequest, responsesDialect } from "./responses-schema.js";
 import { ScoreRequest } from "./score-route.js";
 import type { Service } from "./service.js";
-
-const json = (schema: object) => ({ content: { "application/json": { schema } } });
-const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-
-/** Headers of every answer about a judgement. */
-const judgementHeaders = Object.fromEntries(
-  [
-    ["x-prefill-judge-model", "the judge that answered"],
-    ["x-prefill-judge-checkpoint", "hash of the checkpoint that made the answer"],
-    ["x-prefill-judge-p-solve", "p_solve; 0 for an abstention"],
-    ["x-prefill-judge-abstained", "only on an abstention: why"],
-  ].map(([name, description]) => [name, { description, schema: { type: "string" } }]),
-);
-
-/** One server-sent event. */
-const eventSchema = {
-  type: "object",
-  required: ["data"],
-  properties: { data: { type: "string", description: "a chat.completion.chunk as JSON, or [DONE]" } },
-};
-
-const errors: Readonly<Record<string, string>> = {
-  400: "Malformed: not JSON, a wrong type, no messages.",
-  401: "Keys are configured and none of them was given.",
-  404: "Unknown model.",
-  408: "The request was not complete in time.",
-  413: "The body is over the limit.",
-  415: "Compressed, or another charset than UTF-8.",
-  500: "A bug of the judge.",
-  503: 'on_failure = "error" only: the encoder is down, or failed.',
-  504: 'on_failure = "error" only: no result before the deadline.',
-};
-
-function refusals(...statuses: readonly number[]) {
-  return Object.fromEntries(
-    statuses.map((status) => [status, { description: errors[status], ...json(reference("Error")) }]),
-  );
-}
-
-function chatOperation() {
-  return {
-    operationId: "chat",
-    summary: "Judge the opening user message",
-    description:
-      "Reads the text of the first user message that has any; everything else in the request is accepted and ignored. " +
-      "A well-formed request that cannot be judged gets 200 with an abstaining verdict (see x-prefill-judge-abstained). " +
-      "With stream: true the answer is server-sent events: for each choice a role chunk, the content, a finish chunk; " +
-      "then the usage chunk if stream_options.include_usage is set; then [DONE].",
-    requestBody: { required: true, ...json(reference("ChatRequest")) },
-    responses: {
-      200: {
-        description: "A verdict, or an abstention.",
-        headers: judgementHeaders,
-        content: {
-          "application/json": { schema: reference("ChatCompletion") },
-          "text/event-stream": { schema: eventSchema },
-        },
-      },
-      ...refusals(400, 401, 404, 408, 413, 415, 500, 503, 504),
-    },
-  };
-}
 
 function getOperation(operationId: string, summary: string, answer: string, ...statuses: readonly number[]) {
   return {
     operationId,
     summary,
-    responses: { 200: { description: summary, ...json(reference(answer)) }, ...refusals(...statuses) },
+    responses: {
+      200: { description: summary, ...json(reference(answer)) },
+      ...refusals("Error", ...statuses),
+    },
   };
 }
 
@@ -79,14 +24,14 @@ function getOperation(operationId: string, summary: string, answer: string, ...s
 export function openApiDocument({ version, access, metricsNeedKey }: Service) {
   const input = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input", override: overrideMessage });
   const output = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "output" });
-  const security = access.hasKeys ? { security: [{ key: [] }] } : {};
+  const security = access.hasKeys ? { security: [{ key: [] }, { api_key: [] }] } : {};
   const idParameter = { name: "id", in: "path", required: true, schema: { type: "string", minLength: 1 } };
   const metrics = {
     operationId: "metrics",
     summary: "Metrics for Prometheus",
     responses: {
       200: { description: "text", content: { "text/plain": { schema: { type: "string" } } } },
-      ...refusals(401),
+      ...refusals("Error", 401),
     },
   };
   return {
@@ -97,7 +42,12 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
       description: "A judge for LLM routers: one prefill of a small encoder instead of a generated verdict.",
     },
     paths: {
-      "/v1/chat/completions": { post: { ...chatOperation(), ...security } },
+      ...Object.fromEntries(
+        Object.entries(judgingOperations).map(([path, operation]) => [
+          path,
+          { post: { ...operation, ...security } },
+        ]),
+      ),
       "/v1/score": {
         post: {
           operationId: "score",
@@ -105,7 +55,7 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
           requestBody: { required: true, ...json(reference("ScoreRequest")) },
           responses: {
             200: { description: "One result per prompt, in order.", ...json(reference("ScoreAnswer")) },
-            ...refusals(400, 401, 404, 408, 413, 415, 500, 503, 504),
+            ...refusals("Error", 400, 401, 404, 408, 413, 415, 500, 503, 504),
           },
           ...security,
         },
@@ -143,16 +93,26 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
     components: {
       schemas: {
         ChatRequest: input(ChatRequest),
+        ResponsesRequest: input(ResponsesRequest),
+        MessagesRequest: input(MessagesRequest),
         ScoreRequest: input(ScoreRequest),
         ChatCompletion: output(answers.ChatCompletion),
+        ResponsesAnswer: output(ResponsesAnswer),
+        MessagesAnswer: output(MessagesAnswer),
         ScoreAnswer: output(answers.ScoreAnswer),
         Model: output(answers.Model),
         ModelList: output(answers.ModelList),
         Health: output(answers.Health),
         Readiness: output(answers.Readiness),
         Error: output(answers.ErrorAnswer),
+        MessagesError: output(MessagesErrorAnswer),
       },
-      ...(access.hasKeys && { securitySchemes: { key: { type: "http", scheme: "bearer" } } }),
+      ...(access.hasKeys && {
+        securitySchemes: {
+          key: { type: "http", scheme: "bearer" },
+          api_key: { type: "apiKey", in: "header", name: "x-api-key" },
+        },
+      }),
     },
   };
 }
@@ -165,6 +125,12 @@ function overrideMessage({
   zodSchema: unknown;
   jsonSchema: Record<string, unknown>;
 }): void {
-  if (zodSchema === ChatRequest.shape.messages) jsonSchema.items = messageJsonSchema;
+  if (zodSchema === ChatRequest.shape.messages || zodSchema === MessagesRequest.shape.messages) {
+    jsonSchema.items = messageJsonSchema(chatDialect);
+  }
+  if (zodSchema === ResponsesRequest.shape.input) {
+    const items = { type: "array", minItems: 1, maxItems, items: messageJsonSchema(responsesDialect) };
+    Object.assign(jsonSchema, { anyOf: [{ type: "string" }, items] });
+  }
   if (zodSchema === ScoreRequest.shape.prompts) jsonSchema.items = { type: "string" };
 }

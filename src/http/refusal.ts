@@ -1,7 +1,10 @@
 // Refusals: an error as a response, in the log and in the metrics.
 import type { JudgeError } from "../errors.js";
-import { errorEnvelope, wireForm } from "./errors.js";
+import { errorEnvelope, messagesErrorEnvelope, wireForm } from "./errors.js";
 import type { RequestContext, Service } from "./service.js";
+
+/** The name of the one route whose API is Anthropic's. */
+export const messagesRoute = "messages";
 
 /** Logs and counts a refusal that no route made; the id for its answer. */
 export function recordRefusal(service: Service, error: JudgeError, status: number): string {
@@ -11,14 +14,19 @@ export function recordRefusal(service: Service, error: JudgeError, status: numbe
   return requestId;
 }
 
-/** The response to an error that a route threw. */
+/** The response to an error that a route threw, in the envelope of the route's API. */
 export function refuse(service: Service, context: RequestContext, error: JudgeError): Response {
   const { status, retryAfterSeconds } = wireForm(error);
   const { cause } = error;
   const fault = cause instanceof Error ? cause.name : null;
-  service.log.refused({ requestId: context.get("facts").id, code: error.code, status, fault });
+  const { id } = context.get("facts");
+  service.log.refused({ requestId: id, code: error.code, status, fault });
   context.header("content-type", "application/json");
   if (status === 401) context.header("www-authenticate", "Bearer");
   if (retryAfterSeconds !== undefined) context.header("retry-after", String(retryAfterSeconds));
-  return context.newResponse(errorEnvelope(error), status as 500);
+  if (context.get("route") !== messagesRoute) {
+    return context.newResponse(errorEnvelope(error), status as 500);
+  }
+  context.header("request-id", id);
+  return context.newResponse(messagesErrorEnvelope(error, id), status as 500);
 }

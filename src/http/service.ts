@@ -7,13 +7,17 @@ import type { LiveRegistry } from "../judge/live-registry.js";
 import type { Registry } from "../judge/registry.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics, Outcome } from "../observe/metrics.js";
+import { isFailure } from "../verdict/abstention.js";
 import type { CruxSentences } from "../verdict/crux.js";
 import type { Access } from "./access.js";
 import type { BodyLimits } from "./body.js";
+import type { SchemaCheck } from "./schema-check.js";
 
 export interface Service {
   readonly judges: LiveRegistry;
   readonly sentences: CruxSentences;
+  /** checks answers against the schemas of requests */
+  readonly schemas: SchemaCheck;
   /** what becomes of a well-formed request that cannot be judged */
   readonly onFailure: "abstain" | "error";
   readonly access: Access;
@@ -108,6 +112,19 @@ export function record(
  * @throws JudgeError `overloaded`, `deadline`, `encoder_down`, `encoder_error` or `internal`
  */
 export function enforceOnFailure(service: Service, judge: Judge, { abstained }: Judgement): void {
-  if (service.onFailure === "abstain" || abstained === null || abstained === "no_user_text") return;
+  if (service.onFailure === "abstain" || abstained === null || !isFailure(abstained)) return;
   throw new JudgeError(abstained, `judge ${judge.id} has no result: ${abstained.replaceAll("_", " ")}`);
+}
+
+/** Server-sent events as a response: all of them are known when the first is sent. */
+export function eventStream(
+  context: RequestContext,
+  events: string,
+  headers: Record<string, string>,
+): Response {
+  return context.body(events, 200, {
+    ...headers,
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+  });
 }

@@ -7,6 +7,8 @@ import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
+import type { CustomVerdict } from "../verdict/custom.js";
+import type { Escalation } from "../verdict/escalation.js";
 import { withDeadline } from "./deadline.js";
 import type { Forward, Limits } from "./forward.js";
 import { prepareView, runSelftest } from "./prepare.js";
@@ -31,6 +33,10 @@ export interface JudgeParts {
   readonly acceptEncoder: string | null;
   /** what judges have found out already; shared by all of them */
   readonly cache: ProbabilityCache;
+  /** what it answers to escalation requests */
+  readonly escalation: Escalation;
+  /** null: no answers in custom mode */
+  readonly custom: CustomVerdict | null;
   /** the forward shared by the judges of one encoder and view */
   readonly forward: (encoder: Encoder, view: View) => Forward;
   readonly deadlineMs: number;
@@ -75,7 +81,15 @@ export interface Judgement {
 export interface Judge
   extends Pick<
     JudgeParts,
-    "id" | "aliases" | "checkpoint" | "encoder" | "output" | "primaryRule" | "message"
+    | "id"
+    | "aliases"
+    | "checkpoint"
+    | "encoder"
+    | "output"
+    | "primaryRule"
+    | "message"
+    | "escalation"
+    | "custom"
   > {
   /** true once `prepare` has passed and while the encoder is up */
   readonly ready: boolean;
@@ -177,6 +191,8 @@ export function createJudge(parts: JudgeParts): Judge {
     output: parts.output,
     primaryRule: parts.primaryRule,
     message: parts.message,
+    escalation: parts.escalation,
+    custom: parts.custom,
     get ready() {
       return prepared !== null && encoder.up;
     },
@@ -189,7 +205,7 @@ export function createJudge(parts: JudgeParts): Judge {
       prepared = { forward: shared, cacheScope };
     },
     async judge(texts, options = {}) {
-      const known = texts.map((text) => (text === null ? abstained("no_user_text", 0) : kept(text)));
+      const known = texts.map((text) => (text === null ? abstained("no_user_text") : kept(text)));
       const unknown = texts.filter((text, place): text is string => known[place] === null);
       const judgements = unknown.length === 0 ? [] : await judgeInTime(unknown, options);
       let next = 0;
@@ -199,7 +215,7 @@ export function createJudge(parts: JudgeParts): Judge {
 }
 
 /** What is answered instead of a probability. */
-function abstained(reason: AbstainReason, waitedMs: number): Judgement {
+export function abstained(reason: AbstainReason, waitedMs = 0): Judgement {
   return {
     pSolve: null,
     probabilities: {},

@@ -1,5 +1,6 @@
 // Several outputs as a pool of models: what the best choice could reach, what one model alone reaches, and what the tolerance
-// rule (cheapest model with p ≥ p_max − tolerance) reaches at which cost.
+// rule (cheapest model with p ≥ p_max − tolerance, verdict/choice.ts) reaches at which cost.
+import { chooseByTolerance } from "../verdict/choice.js";
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import { weightedMean } from "./metrics.js";
 
@@ -47,22 +48,6 @@ export interface PoolOptions extends BootstrapOptions {
 
 /** 0, 0.05, … 1 */
 export const usualTolerances: readonly number[] = Array.from({ length: 21 }, (_, step) => step / 20);
-
-/** The cheapest output with p ≥ p_max − tolerance, equality within f64 epsilon; of equally cheap ones the likelier, then the first. */
-export function chooseByTolerance(
-  p: readonly number[],
-  costs: readonly number[] | null,
-  tolerance: number,
-): number {
-  const least = Math.max(...p) - tolerance - Number.EPSILON;
-  let chosen = -1;
-  for (let output = 0; output < p.length; output++) {
-    if (p[output]! < least) continue;
-    const cheaper = chosen < 0 ? -1 : (costs?.[output] ?? 0) - (costs?.[chosen] ?? 0);
-    if (cheaper < 0 || (cheaper === 0 && p[output]! > p[chosen]!)) chosen = output;
-  }
-  return chosen;
-}
 
 export function describePool(rows: PoolRows, options: PoolOptions): PoolReport {
   const { outputNames, solved, weight } = rows;

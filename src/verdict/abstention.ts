@@ -4,22 +4,40 @@ import type { JudgeError } from "../errors.js";
 import type { CapabilityVerdict } from "./capability.js";
 
 /**
- * no_user_text: nothing to read; deadline: too late; overloaded: more is asked than can be done; encoder_down: no encoder; encoder_error: it failed on this text;
- * internal: a bug of this program.
+ * Failures: another try may find them gone. deadline: too late; overloaded: more is asked than can be done; encoder_down: no encoder;
+ * encoder_error: it failed on this text; internal: a bug of this program.
  */
-export const abstainReasons = [
-  "no_user_text",
+export const failureReasons = [
   "deadline",
   "overloaded",
   "encoder_down",
   "encoder_error",
   "internal",
 ] as const;
+export type FailureReason = (typeof failureReasons)[number];
+
+/**
+ * no_user_text: nothing to read; running_transcript: an escalation request, which a judge of prompts cannot answer;
+ * no_custom_table: a request of custom mode to a judge without such a table; schema_not_met: the request's own schema does
+ * not take the answer.
+ */
+export const abstainReasons = [
+  "no_user_text",
+  "running_transcript",
+  "no_custom_table",
+  "schema_not_met",
+  ...failureReasons,
+] as const;
 export type AbstainReason = (typeof abstainReasons)[number];
 
 /** The reason to abstain that an error behind a well-formed request stands for. */
 export function abstainReasonOf({ code }: JudgeError): AbstainReason {
-  return abstainReasons.find((reason) => reason === code) ?? "internal";
+  return failureReasons.find((reason) => reason === code) ?? "internal";
+}
+
+/** Whether a reason is a failure, which a configuration may turn into an HTTP error. */
+export function isFailure(reason: AbstainReason): reason is FailureReason {
+  return failureReasons.some((failure) => failure === reason);
 }
 
 /** Rule `none` and p_solve 0: every threshold above 0 routes to the strong model. */

@@ -124,6 +124,7 @@ describe("a file with an error does not start Switchyard", () => {
 
 describe("a file without an error starts Switchyard", () => {
   const cases: Readonly<Record<string, () => string>> = {
+    "another format": () => set("format", 'format = "openai_responses"'),
     "threshold_step that fits": () => thresholds(0.6, 0.2),
     stage_router: () => stageRouter(", base_threshold = 0.6"),
     "no mode": () => set("mode", ""),
@@ -142,7 +143,6 @@ describe("a file with an error breaks the users' requests", () => {
     "an id that no judge has": [() => good.replace('id = "tiny"', 'id = "tinny"'), 404],
     "another path": [() => good.replace("/v1", "/v2"), 404],
     "another port": [() => good.replace(/(127\.0\.0\.1):\d+/, "$1:1"), 502],
-    "another format": [() => set("format", 'format = "openai_responses"'), 404],
     "https, which this server does not speak": [() => good.replace("http:", "https:"), 502],
     "a timeout below the judge's time": [() => set("timeout_ms", "timeout_ms = 1"), 504],
     "mode escalation": [() => inMode("escalation", `${targets}\n[routes.auto.escalation]`), "weak-model"],

@@ -14,6 +14,8 @@ const body = JSON.stringify({ messages: [{ role: "user", content: " " }] });
 const guarded = [
   ["POST", "/v1/chat/completions"],
   ["POST", "/chat/completions"],
+  ["POST", "/v1/responses"],
+  ["POST", "/responses"],
   ["POST", "/v1/score"],
   ["GET", "/v1/models"],
   ["GET", "/v1/models/tiny"],
@@ -79,9 +81,20 @@ describe("keys by file and by environment", () => {
   }
 
   test("a key in another header is none", async () => {
-    const headers = { "x-api-key": envKey, "api-key": envKey, cookie: `key=${envKey}` };
+    const headers = { "api-key": envKey, "x-goog-api-key": envKey, cookie: `key=${envKey}` };
     const response = await fetch(`${server.url}/v1/models?key=${envKey}`, { headers });
     assert.equal(response.status, 401);
+  });
+
+  test("x-api-key holds a key as it is, where there is no Authorization header", async () => {
+    const status = async (headers: Record<string, string>) =>
+      (await fetch(`${server.url}/v1/models`, { headers })).status;
+    assert.equal(await status({ "x-api-key": envKey }), 200);
+    assert.equal(await status({ "x-api-key": fileKey }), 200);
+    for (const value of ["", `Bearer ${envKey}`, `${envKey}1`, envKey.slice(1)])
+      assert.equal(await status({ "x-api-key": value }), 401, value);
+    assert.equal(await status({ "x-api-key": "any", authorization: `Bearer ${envKey}` }), 200);
+    assert.equal(await status({ "x-api-key": envKey, authorization: "Bearer wrong" }), 401);
   });
 
   test("of two Authorization headers a wrong first one is not outdone by a right second", async () => {

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { ChatRequest } from "../../src/http/chat-schema.js";
+import { MessagesRequest } from "../../src/http/messages-schema.js";
+import { ResponsesRequest } from "../../src/http/responses-schema.js";
 import { ScoreRequest } from "../../src/http/score-route.js";
 import { fixturePath, readJson } from "../support/fixtures.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
@@ -20,12 +22,17 @@ describe("the API document", () => {
   const meets = (value: unknown, name: string) => isValid(value, document.components.schemas[name]!);
 
   test("has a schema of requests that takes every one Switchyard 0.3.0 sends", () => {
-    const { openai_chat: recorded } = readJson<{ openai_chat: { case: string; body: object }[] }>(
-      fixturePath("switchyard/judge-requests.json"),
-    );
-    assert.ok(recorded.length >= 8);
+    const { openai_chat: recorded, other_formats: others } = readJson<{
+      openai_chat: { case: string; body: object }[];
+      other_formats: { client_format: string; body: object }[];
+    }>(fixturePath("switchyard/judge-requests.json"));
+    assert.ok(recorded.length >= 8 && others.length >= 4);
     for (const { case: name, body } of recorded) {
       assert.equal(meets(body, "ChatRequest"), true, name);
+    }
+    for (const { client_format: format, body } of others) {
+      const name = format === "openai_responses" ? "ResponsesRequest" : "MessagesRequest";
+      assert.equal(meets(body, name), true, format);
     }
   });
 
@@ -61,13 +68,27 @@ describe("the API document", () => {
       },
       { requiredKeys: ["messages"] },
     );
+    const item = fc.record({
+      role: mostly("user", "assistant", null),
+      type: value,
+      content: mostly("a", [{ type: "input_text", text: "a" }], [{ type: "input_image" }]),
+    });
+    const items = fc.array(fc.oneof({ weight: 9, arbitrary: item }, { weight: 1, arbitrary: value }), {
+      maxLength: 3,
+    });
+    const responsesBody = fc.record(
+      { model: mostly("tiny", null), input: fc.oneof(items, mostly("a", "")), stream: mostly(true, null) },
+      { requiredKeys: ["input"] },
+    );
     const scoreBody = fc.record(
       { model: mostly("tiny", null), prompts: mostly(["a"], ["a", "b"]), other: value },
       { requiredKeys: ["prompts"] },
     );
-    const agreement = { ChatRequest: 0, ScoreRequest: 0 };
+    const agreement = { ChatRequest: 0, ResponsesRequest: 0, MessagesRequest: 0, ScoreRequest: 0 };
     for (const [name, body, own] of [
       ["ChatRequest", chatBody, ChatRequest],
+      ["ResponsesRequest", responsesBody, ResponsesRequest],
+      ["MessagesRequest", chatBody, MessagesRequest],
       ["ScoreRequest", scoreBody, ScoreRequest],
     ] as const) {
       fc.assert(

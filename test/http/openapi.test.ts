@@ -11,6 +11,8 @@ import {
   ScoreAnswer,
 } from "../../src/http/answer-schema.js";
 import { createApp } from "../../src/http/app.js";
+import { MessagesAnswer, MessagesErrorAnswer } from "../../src/http/messages-schema.js";
+import { ResponsesAnswer } from "../../src/http/responses-schema.js";
 import type { Service } from "../../src/http/service.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { startKeyedServer } from "./keys-server.js";
@@ -115,14 +117,41 @@ describe("the API document", () => {
     }
   });
 
+  test("tells the same of the paths of other APIs", async () => {
+    for (const [path, request] of [
+      ["/v1/responses", { input: "Hi" }],
+      ["/v1/messages", chat("Hi")],
+    ] as const) {
+      const { post } = document.paths[path]!;
+      for (const [body, headers, status, type] of [
+        [request, {}, 200, "application/json"],
+        [{ ...request, stream: true }, {}, 200, "text/event-stream"],
+        ["{", {}, 400, "application/json"],
+        [{ ...request, model: "nobody" }, {}, 404, "application/json"],
+        [request, { "content-encoding": "gzip" }, 415, "application/json"],
+      ] as const) {
+        const response = await server.post(path, body, headers);
+        assert.equal(response.status, status, path);
+        assert.equal(response.headers.get("content-type")!.split(";")[0], type);
+        assert.ok(type in post!.responses[status]!.content!, `${status} ${type}`);
+        await response.arrayBuffer();
+      }
+    }
+  });
+
   test("has schemas that real answers meet, and so do the schemas it is made from", async () => {
     const completion = await (await server.post(chatPath, chat("Hi", { n: 3 }))).json();
     const abstained = await (await server.post(chatPath, chat(null))).json();
     const scored = await (await server.post("/v1/score", { prompts: ["Hi", " "] })).json();
+    const posted = async (path: string, body: object) => (await server.post(path, body)).json();
     const get = async (path: string) => (await fetch(server.url + path)).json();
     for (const [name, source, answer] of [
       ["ChatCompletion", ChatCompletion, completion],
       ["ChatCompletion", ChatCompletion, abstained],
+      ["ResponsesAnswer", ResponsesAnswer, await posted("/v1/responses", { input: "Hi" })],
+      ["ResponsesAnswer", ResponsesAnswer, await posted("/v1/responses", { input: " " })],
+      ["MessagesAnswer", MessagesAnswer, await posted("/v1/messages", chat("Hi"))],
+      ["MessagesError", MessagesErrorAnswer, await posted("/v1/messages", {})],
       ["ScoreAnswer", ScoreAnswer, scored],
       ["ModelList", ModelList, await get("/v1/models")],
       ["Model", Model, await get("/v1/models/tiny")],
@@ -147,7 +176,10 @@ test("the API document of a server with keys says which routes ask for one", asy
     });
     try {
       const document = await readDocument(server.url);
-      assert.deepEqual(document.components.securitySchemes, { key: { type: "http", scheme: "bearer" } });
+      assert.deepEqual(document.components.securitySchemes, {
+        key: { type: "http", scheme: "bearer" },
+        api_key: { type: "apiKey", in: "header", name: "x-api-key" },
+      });
       for (const [name, { security, responses }] of operationsOf(document)) {
         const [method, path] = name.replace("{id}", "tiny").split(" ") as [string, string];
         const { status } = await fetch(server.url + path, { method });

@@ -18,6 +18,30 @@ export const requests: Readonly<Record<string, readonly [number, Probe]>> = {
   ],
   "a stream": [200, { body: json(text, { stream: true }) }],
   "a score": [200, { path: "/v1/score", body: JSON.stringify({ prompts: [text, text] }) }],
+  "a response": [200, { path: "/v1/responses", body: JSON.stringify({ input: text, instructions: text }) }],
+  "a message": [
+    200,
+    { path: "/v1/messages", body: json(text, { system: text, metadata: { user_id: text } }) },
+  ],
+  "a schema of custom mode": [
+    200,
+    {
+      body: json(text, {
+        response_format: {
+          type: "json_schema",
+          json_schema: {
+            name: "switchyard_classifier_response",
+            schema: { $ref: `http://${marker}`, pattern: marker },
+          },
+        },
+      }),
+    },
+  ],
+  "an unknown model of a message": [404, { path: "/v1/messages", body: json(text, { model: marker }) }],
+  "an input of a wrong type": [
+    400,
+    { path: "/v1/responses", body: JSON.stringify({ input: { [marker]: text } }) },
+  ],
   "a request id that is no id": [200, { body: json(text), headers: { "x-request-id": `${marker}/../x` } }],
   "an unknown model": [404, { body: json(text, { model: marker }) }],
   "an unknown model of a score": [

@@ -26,6 +26,11 @@ describe("an unknown key is named together with the nearest known one", () => {
     "in [server]": ["[server]\nprot = 1", "server.prot", "port"],
     "in [runtime]": ["[runtime]\ndeadline = 1", "runtime.deadline", "deadline_ms"],
     "in an encoder": ['[encoders.own]\npaht = "x"', "encoders.own.paht", "path"],
+    "in a table of custom mode": [
+      '[judges.prefill-judge.custom]\npointr = "/a"',
+      "judges.prefill-judge.custom.pointr",
+      "pointer",
+    ],
     "in a judge": ['[judges.prefill-judge]\nalias = ["x"]', "judges.prefill-judge.alias", "aliases"],
   };
   for (const [name, [toml, place, nearest]] of Object.entries(cases)) {
@@ -69,6 +74,14 @@ describe("a wrong value is named by its place", () => {
     "judges.a.primary_rule": '[judges.a]\nprimary_rule = "SUP-9"',
     "judges.a.max_tokens": "[judges.a]\nmax_tokens = 0",
     "judges.a.truncation": '[judges.a]\ntruncation = "left"',
+    "judges.a.escalation": '[judges.a]\nescalation = "never"',
+    "judges.a.custom.pointer": '[judges.a.custom]\npointer = "decision/target"',
+    "judges.a.custom.policy": '[judges.a.custom]\npolicy = "best"',
+    "judges.a.custom.tolerance": "[judges.a.custom]\ntolerance = 1.5",
+    "judges.a.custom.lambda": "[judges.a.custom]\nlambda = -0.1",
+    "judges.a.custom.costs.x": "[judges.a.custom]\ncosts = { x = -1 }",
+    "judges.a.custom.template.x": "[judges.a.custom]\ntemplate = { x = 2026-01-01 }",
+    "judges.a.custom.template.y": "[judges.a.custom]\ntemplate = { y = nan }",
     judges: "judges = 1",
     default_judge: 'default_judge = " "',
   };
@@ -138,4 +151,20 @@ test("a name with a line feed is shown on one line", () => {
 test("a table named __proto__ is not passed over", () => {
   assert.match(messageFor('[judges.prefill-judge]\n[judges.__proto__]\nencoder = "minilm"'), /__proto__/);
   assert.match(messageFor("[server]\n__proto__ = 1"), /__proto__/);
+});
+
+describe("a table of custom mode that lacks something says what:", () => {
+  const table = (lines: string) => messageFor(`[judges.prefill-judge.custom]\n${lines}`);
+  for (const [key, lines] of [
+    ["pointer", 'targets = { capable = "x" }'],
+    ["targets", 'pointer = "/a"'],
+    ["default", 'pointer = "/a"\ntargets = { best = "x" }'],
+  ] as const) {
+    test(key, () => {
+      assert.ok(
+        table(lines).startsWith(`judges.prefill-judge.custom.${key} is missing; wanted `),
+        table(lines),
+      );
+    });
+  }
 });

@@ -35,6 +35,8 @@ const embedded = {
   message: null,
   calibration: "on",
   acceptEncoder: null,
+  escalation: "stay",
+  custom: null,
 };
 
 test("without any source the two embedded judges are served on 127.0.0.1:8080", () => {
@@ -172,4 +174,33 @@ test("the configuration cannot be changed at any depth", () => {
   for (const part of [...parts, config.encoders[0], config.judges[0]!.aliases]) {
     assert.ok(Object.isFrozen(part), JSON.stringify(part));
   }
+});
+
+test("a table of custom mode has its defaults, and keeps a template of any depth", () => {
+  const custom = (lines: string) =>
+    load(`[judges.prefill-judge.custom]\npointer = "/a"\n${lines}`).judges[0]!.custom;
+  const targets = { capable: "gpt-4-1106-preview" };
+  const given = 'targets = { capable = "gpt-4-1106-preview" }\n';
+  const bare = {
+    pointer: "/a",
+    targets,
+    rule: { policy: "tolerance", tolerance: 0.2 },
+    costs: null,
+    template: {},
+    defaultGroup: "capable",
+  };
+  assert.deepEqual(custom(given), bare);
+  const rule = { policy: "utility", lambda: 0.5 };
+  const template = { b: [1, { c: "x" }], d: true };
+  assert.deepEqual(custom(`${given}policy = "utility"\ntemplate = { b = [1, { c = "x" }], d = true }\n`), {
+    ...bare,
+    rule,
+    template,
+  });
+  assert.deepEqual(custom(`${given}policy = "max"\ncosts = { capable = 3 }`), {
+    ...bare,
+    rule: { policy: "max" },
+    costs: { capable: 3 },
+  });
+  assert.equal(load('[judges.prefill-judge]\nescalation = "escalate"\n').judges[0]!.escalation, "escalate");
 });

@@ -21,12 +21,13 @@ const allowed: Readonly<Record<string, RegExp>> = {
   cli: /^(?!encoder\/onnx\/|main\.ts$)/,
   main: /^(?!encoder\/onnx\/)/,
   compose: /./,
-  train: /^(errors\.ts$|(features|head|checkpoint)\/|encoder\/encoder\.ts$)/,
+  train: /^(errors\.ts$|(features|head|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
   reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
   config: /^((errors|prototype-key)\.ts$|verdict\/|encoder\/encoder\.ts$)/,
 };
 /** npm package → the files that may import it */
 const packages: Readonly<Record<string, RegExp>> = {
+  "@cfworker/json-schema": /^http\/schema-check\.ts$/,
   "@hono/node-server": /^http\//,
   "@huggingface/transformers": /^encoder\/onnx\/(tokenizer|frame)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
@@ -34,7 +35,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,
   hono: /^http\//,
   "jsonc-parser": /^http\/body\.ts$/,
-  "lru-cache": /^judge\/probability-cache\.ts$/,
+  "lru-cache": /^(judge\/probability-cache|http\/schema-check)\.ts$/,
   "onnxruntime-node": /^encoder\/onnx\/(session|prefix)\.ts$/,
   pino: /^observe\/log\.ts$/,
   "pino-pretty": /^observe\/log\.ts$/,

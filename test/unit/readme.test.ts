@@ -8,25 +8,29 @@ import { loadConfig } from "../../src/config.js";
 import { settings } from "../../src/config-schema.js";
 import { check } from "../../src/config-sources.js";
 import { packagePath, readJson } from "../support/fixtures.js";
+import { parseConfig } from "../support/judge-server.js";
+import { readmeBlocks, readmeRoutes } from "../support/readme.js";
 
 const readme = readFileSync(packagePath("README.md"), "utf8");
-const blocks = (language: string) =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(
-    (match) => match[1]!,
-  );
 const config = loadConfig({ env: {}, flags: {}, packageRoot: packagePath("") });
 const url = baseUrl(config.server.host, config.server.port);
 
 test("its routes.toml is the one that `routes` prints", () => {
-  assert.ok(blocks("toml").includes(routesToml(config, url)));
+  assert.ok(readmeBlocks("toml").includes(routesToml(config, url)));
 });
 
 test("its first curl is the one that `serve` prints", () => {
-  assert.ok(blocks("sh").some((block) => block.trim() === curlLine(url, "prefill-judge")));
+  assert.ok(readmeBlocks("sh").some((block) => block.trim() === curlLine(url, "prefill-judge")));
+});
+
+test("its route of custom mode is the one that `routes` prints for its table", () => {
+  const table = readmeBlocks("toml").find((block) => block.startsWith("[judges.prefill-judge.custom]"))!;
+  const printed = routesToml(parseConfig(table), url);
+  assert.equal(printed.slice(printed.indexOf("[routes.auto]")), readmeRoutes('mode = "custom"'));
 });
 
 test("its configurations pass the schema", () => {
-  const configurations = blocks("toml").filter((block) => !block.includes("llm_clients"));
+  const configurations = readmeBlocks("toml").filter((block) => !/llm_clients|^\[routes/m.test(block));
   assert.ok(configurations.length >= 2);
   for (const block of configurations) assert.doesNotThrow(() => check("README", parseToml(block)));
 });
@@ -39,6 +43,6 @@ test("it names every flag, and every dependency with its reason", () => {
 });
 
 test("its set-up commands are two", () => {
-  const setUp = blocks("sh").filter((block) => /^npm (ci|test)\b/.test(block));
+  const setUp = readmeBlocks("sh").filter((block) => /^npm (ci|test)\b/.test(block));
   assert.deepEqual(setUp, ["npm ci && npm start\n", "npm test\n"]);
 });

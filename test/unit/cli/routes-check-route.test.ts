@@ -95,24 +95,18 @@ describe("the route", () => {
       new RegExp(`^${lineOf("[routes.auto]")} error: base_threshold is missing.* write base`),
     );
   });
-  for (const [mode, wanted] of [
-    [
-      "escalation",
-      /error: this judge reads the prompt, not a running transcript; write mode = "capability"$/,
-    ],
-    ["custom", /error: this server answers capability verdicts only; write mode = "capability"$/],
-  ] as const) {
-    test(`in mode ${mode} is an error at its mode`, () => {
-      const [found, ...more] = findings(good.replace('"capability"', `"${mode}"`));
-      assert.deepEqual(more, []);
-      assert.match(found!, new RegExp(`^${lineOf("mode")} ${wanted.source}`));
-    });
-  }
-  test("of custom mode is known by its group of judges", () => {
-    const text = good
-      .replace('"capability"', '"custom"')
-      .replace(/classifier_target.*/, 'models = { judge = ["prefill"] }');
-    assert.match(findings(text)[0]!, new RegExp(`^${lineOf("mode")} error: `));
+  test("in mode escalation is an error at its mode", () => {
+    for (const [escalation, often] of [
+      ["stay", "never"],
+      ["escalate", "always"],
+    ]) {
+      const given = parseConfig(`[judges.prefill-judge]\nescalation = "${escalation}"\n`, {
+        "--port": "8080",
+      });
+      assert.deepEqual(findings(good.replace('"capability"', '"escalation"'), given), [
+        `${lineOf("mode")} error: this judge reads the prompt, not a running transcript, and ${often} escalates; write mode = "capability"`,
+      ]);
+    }
   });
   test("of type stage_router has its thresholds in the table of its classifier", () => {
     assert.deepEqual(findings(stageRouter(0)), []);
@@ -142,9 +136,84 @@ weak_target = "weak"
   });
 });
 
+describe("a route of custom mode", () => {
+  const table = `[judges.prefill-judge.custom]
+pointer = "/decision/target"
+targets = { efficient = "mistralai/Mixtral-8x7B-Instruct-v0.1", capable = "gpt-4-1106-preview" }
+costs = { efficient = 1, capable = 20 }
+`;
+  const given = parseConfig(table, { "--port": "8080" });
+  const printed = routesToml(given, baseUrl("127.0.0.1", 8080));
+  const place = (start: string) => printed.split("\n").findIndex((line) => line.startsWith(start)) + 1;
+
+  test("is right as `routes` prints it, for every name and pointer", () => {
+    assert.deepEqual(findings(printed, given), []);
+    for (const more of [
+      'template = { decision = { why = "x" }, list = [1] }',
+      'default = "it\'s \\"big\\""',
+    ]) {
+      const odd = table
+        .replace("capable =", '"it\'s \\"big\\"" =')
+        .replace(", capable =", ', "it\'s \\"big\\"" =')
+        .replace("/decision/target", "/decision/a~1b c");
+      const text = more.startsWith("default") ? odd + more : table + more;
+      const other = parseConfig(text, { "--port": "8080" });
+      assert.deepEqual(findings(routesToml(other, baseUrl("127.0.0.1", 8080)), other), [], more);
+    }
+  });
+  test("wants a table of its judge", () => {
+    const [found, ...more] = findings(printed);
+    assert.deepEqual(more, []);
+    assert.ok(
+      found!.startsWith(
+        `${place("mode")} error: judge prefill-judge has no table [judges.prefill-judge.custom]`,
+      ),
+      found,
+    );
+  });
+  for (const [name, from, to, start, message] of [
+    [
+      "another selector",
+      'selector = "/decision/target"',
+      'selector = "/target"',
+      "policy",
+      /answers at \/decision\/target/,
+    ],
+    [
+      "a group that is missing",
+      ', capable = ["capable"]',
+      "",
+      "models",
+      /models has no capable, which judge/,
+    ],
+    [
+      "a schema without a group",
+      '"efficient","capable"]',
+      '"efficient"]',
+      "response_schema",
+      /for capable; allow it/,
+    ],
+    [
+      "a schema that wants more",
+      '"required":["decision"]',
+      '"required":["decision","x"]',
+      "response_schema",
+      /for efficient, capable; allow/,
+    ],
+  ] as const) {
+    test(`is held against the table: ${name}`, () => {
+      assert.ok(printed.includes(from));
+      const [found, ...more] = findings(printed.replace(from, to), given);
+      assert.deepEqual(more, []);
+      assert.ok(found!.startsWith(`${place(start)} error: `), found);
+      assert.match(found!, message);
+    });
+  }
+});
+
 describe("findings", () => {
   test("come in the order of their lines, each once though two routes share it", () => {
-    const text = `${good.replace(/timeout_ms.*\n/, "").replace('"openai_chat"', '"openai_responses"')}
+    const text = `${good.replace(/timeout_ms.*\n/, "").replace('"openai_chat"', '"gemini"')}
 [routes.second]
 id = "second"
 type = "llm_classifier"

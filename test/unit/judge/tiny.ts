@@ -32,6 +32,8 @@ export function tinyParts(
     calibration: "on",
     acceptEncoder: null,
     cache: createProbabilityCache(0),
+    escalation: "stay",
+    custom: null,
     forward: createForwards(),
     deadlineMs: 10_000,
     clock: () => performance.now(),

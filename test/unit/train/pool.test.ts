@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseByTolerance, describePool, type PoolRows } from "../../../src/train/pool.js";
+import { describePool, type PoolRows } from "../../../src/train/pool.js";
 import { assertClose } from "./reference.js";
 
 const pool: PoolRows = {
@@ -14,19 +14,6 @@ const pool: PoolRows = {
   weight: new Float64Array(4).fill(1),
 };
 const options = { seed: 1, resamples: 200, costs: [10, 1, 4], tolerances: [0, 0.1, 1] };
-
-test("the cheapest with p ≥ p_max − tolerance, equality included", () => {
-  const costs = [10, 1, 4];
-  assert.equal(chooseByTolerance([0.9, 0.7, 0.8], costs, 0.05), 0);
-  assert.equal(chooseByTolerance([0.75, 0.25, 0.5], costs, 0.25), 2);
-  assert.equal(chooseByTolerance([0.75, 0.25, 0.5], costs, 0.5), 1);
-  assert.equal(chooseByTolerance([0, 0, 0], costs, 1), 1);
-});
-
-test("of equally cheap ones the likelier, then the first; without costs the likeliest", () => {
-  assert.equal(chooseByTolerance([0.5, 0.6, 0.6], [1, 1, 1], 1), 1);
-  assert.equal(chooseByTolerance([0.5, 0.6, 0.6], null, 0), 1);
-});
 
 test("oracle, best single model and the cost-coverage curve", () => {
   const report = describePool(pool, options);

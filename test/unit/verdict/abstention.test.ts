@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ErrorCode, JudgeError } from "../../../src/errors.js";
-import { abstainingVerdict, abstainReasonOf, abstainReasons } from "../../../src/verdict/abstention.js";
+import {
+  abstainingVerdict,
+  abstainReasonOf,
+  abstainReasons,
+  isFailure,
+} from "../../../src/verdict/abstention.js";
 import { renderVerdict } from "../../../src/verdict/capability.js";
 
 test("an abstention is rule none, boundary unmatched, p_solve 0.0", () => {
@@ -30,5 +35,12 @@ test("an error that is a reason to abstain is that reason, every other is intern
   for (const code of codes) {
     assert.equal(abstainReasonOf(new JudgeError(code, "x")), reasons[code] ?? "internal");
   }
-  assert.equal(new Set(abstainReasons).size, 6);
+});
+
+test("a failure is a reason that an error stands for; the others are in the request or the configuration", () => {
+  assert.equal(new Set(abstainReasons).size, 9);
+  assert.deepEqual(
+    abstainReasons.filter((reason) => !isFailure(reason)),
+    ["no_user_text", "running_transcript", "no_custom_table", "schema_not_met"],
+  );
 });

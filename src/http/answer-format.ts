@@ -1,0 +1,48 @@
+// Which of the routers' verdicts a request wants, told by the schema it gives its answer. Everything else is a capability
+// verdict.
+
+/** A JSON Schema that a request wants its answer in, as its API carries it. */
+export interface AnswerFormat {
+  /** null: this API's formats have no name */
+  readonly name: string | null;
+  /** undefined: the request gives none */
+  readonly schema: unknown;
+}
+
+export type VerdictKind = "capability" | "custom" | "escalation";
+
+/** Names that Switchyard gives its schemas. */
+const kinds: Readonly<Record<string, VerdictKind>> = {
+  switchyard_classifier_response: "custom",
+  EscalationVerdict: "escalation",
+};
+
+/** By the schema's name; one without a name is known by its properties, and a schema of the user's own is custom. */
+export function verdictKind(format: AnswerFormat | null): VerdictKind {
+  if (format === null) return "capability";
+  if (format.name !== null) return Object.hasOwn(kinds, format.name) ? kinds[format.name]! : "capability";
+  const properties = field(format.schema, "properties");
+  if (field(properties, "p_solve") !== undefined) return "capability";
+  return field(properties, "escalate") !== undefined && field(properties, "reason") !== undefined
+    ? "escalation"
+    : "custom";
+}
+
+/**
+ * The format of a request, or null where it names no JSON Schema.
+ *
+ * @param format `{type: "json_schema", …}` of any API
+ * @param holder the key under which name and schema stand; null: beside `type`
+ */
+export function readFormat(format: unknown, holder: string | null): AnswerFormat | null {
+  if (field(format, "type") !== "json_schema") return null;
+  const inner = holder === null ? format : field(format, holder);
+  const name = field(inner, "name");
+  return { name: typeof name === "string" ? name : null, schema: field(inner, "schema") };
+}
+
+/** A property of whatever a client sent; undefined where there is none. */
+export function field(value: unknown, name: string): unknown {
+  const isObject = typeof value === "object" && value !== null;
+  return isObject && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+}

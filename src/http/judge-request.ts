@@ -1,0 +1,52 @@
+// What the routes of all chat APIs share: a request that has been brought to messages and a wanted format → the judgement and
+// the text of the answer. Knows no API's envelope.
+import { abstained } from "../judge/judge.js";
+import type { Registry } from "../judge/registry.js";
+import { judgedText, type Message } from "../prompt/judged-text.js";
+import type { Judged } from "./answer.js";
+import { type AnswerFormat, verdictKind } from "./answer-format.js";
+import { reasonNotToJudge, renderContent } from "./content.js";
+import { clientSignal, enforceOnFailure, type RequestContext, record, type Service } from "./service.js";
+
+export interface JudgeRequest {
+  readonly model: string | null | undefined;
+  readonly messages: readonly Message[];
+  readonly format: AnswerFormat | null;
+}
+
+export interface JudgedAnswer {
+  readonly judged: Judged;
+  /** the assistant's message: the verdict's JSON */
+  readonly content: string;
+  /** seconds since 1970 */
+  readonly created: number;
+}
+
+/**
+ * Judges the request's text, counts and logs it.
+ *
+ * @throws JudgeError `model_not_found`, `client_gone`; with on_failure = "error" the failure
+ */
+export async function judgeRequest(
+  service: Service,
+  context: RequestContext,
+  registry: Registry,
+  { model, messages, format }: JudgeRequest,
+): Promise<JudgedAnswer> {
+  const judge = registry.find(model);
+  const { text, ignoredParts } = judgedText(messages, judge.message);
+  const reason = reasonNotToJudge(judge, verdictKind(format));
+  const { arrivedMs } = context.get("facts");
+  const options = { signal: clientSignal(context), arrivedMs };
+  const [made] = reason === null ? await judge.judge([text], options) : [abstained(reason)];
+  enforceOnFailure(service, judge, made!);
+
+  const { text: content, judgement } = renderContent(service, judge, made!, format);
+  const totalMs = service.clock() - arrivedMs;
+  record(service, context, judge, judgement, totalMs);
+  return {
+    judged: { judge, judgement, ignoredParts, totalMs },
+    content,
+    created: Math.floor(service.now() / 1000),
+  };
+}

@@ -1,0 +1,27 @@
+// POST /v1/messages: the judge behind Anthropic's Messages API.
+import { answerHeaders } from "./answer.js";
+import { field, readFormat } from "./answer-format.js";
+import { readBody } from "./body.js";
+import { chatDialect } from "./chat-schema.js";
+import { judgeRequest } from "./judge-request.js";
+import { readMessages } from "./message-schema.js";
+import { messageOf, messageStream } from "./messages-answer.js";
+import { MessagesRequest } from "./messages-schema.js";
+import { eventStream, type RequestContext, type Service, withRegistry } from "./service.js";
+
+export async function answerMessages(service: Service, context: RequestContext): Promise<Response> {
+  // where clients of this API look for the id
+  context.header("request-id", context.get("facts").id);
+  const request = await readBody(context.env.incoming, MessagesRequest, service.limits);
+  const answer = await withRegistry(service, (registry) =>
+    judgeRequest(service, context, registry, {
+      model: request.model,
+      messages: readMessages(request.messages, chatDialect),
+      format: readFormat(field(request.output_config, "format") ?? request.output_format, null),
+    }),
+  );
+  const parts = { id: `msg_${service.newId()}`, ...answer };
+  const headers = answerHeaders(answer.judged);
+  if (request.stream === true) return eventStream(context, messageStream(parts), headers);
+  return context.json(messageOf(parts), 200, headers);
+}

@@ -1,0 +1,49 @@
+// Which of several models a request goes to, by probability and cost. The one definition of these rules: serving and
+// evaluation share it. Pure.
+
+/** How a model is chosen: the cheapest within a tolerance of the likeliest, the likeliest, or the most useful. */
+export type ChoiceRule =
+  | { readonly policy: "tolerance"; readonly tolerance: number }
+  | { readonly policy: "max" }
+  | { readonly policy: "utility"; readonly lambda: number };
+
+/** The cheapest output with p ≥ p_max − tolerance, equality within f64 epsilon; of equally cheap ones the likelier, then the first. */
+export function chooseByTolerance(
+  p: readonly number[],
+  costs: readonly number[] | null,
+  tolerance: number,
+): number {
+  const least = Math.max(...p) - tolerance - Number.EPSILON;
+  let chosen = -1;
+  for (let output = 0; output < p.length; output++) {
+    if (p[output]! < least) continue;
+    const cheaper = chosen < 0 ? -1 : (costs?.[output] ?? 0) - (costs?.[chosen] ?? 0);
+    if (cheaper < 0 || (cheaper === 0 && p[output]! > p[chosen]!)) chosen = output;
+  }
+  return chosen;
+}
+
+/** The output with the highest λ·p − (1 − λ)·cost ÷ highest cost; on a tie the cheaper one. */
+export function chooseByUtility(p: readonly number[], costs: readonly number[], lambda: number): number {
+  const highest = Math.max(...costs);
+  const utility = p.map(
+    (probability, output) =>
+      lambda * probability - (1 - lambda) * (highest > 0 ? costs[output]! / highest : 0),
+  );
+  return chooseByTolerance(utility, costs, 0);
+}
+
+/**
+ * The chosen output's index.
+ *
+ * @param costs in the order of `p`; null where none is known, which only `max` can do with
+ */
+export function chooseByRule(
+  rule: ChoiceRule,
+  p: readonly number[],
+  costs: readonly number[] | null,
+): number {
+  if (rule.policy === "tolerance") return chooseByTolerance(p, costs, rule.tolerance);
+  if (rule.policy === "utility" && costs !== null) return chooseByUtility(p, costs, rule.lambda);
+  return chooseByTolerance(p, costs, 0);
+}

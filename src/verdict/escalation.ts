@@ -1,0 +1,11 @@
+// The verdict of a router's escalation mode. A judge of prompts has no opinion on a running transcript: it answers what the
+// configuration says, and abstains. Pure.
+
+/** `stay`: never escalate; `escalate`: always. */
+export const escalations = ["stay", "escalate"] as const;
+export type Escalation = (typeof escalations)[number];
+
+/** The verdict as the assistant's message: one JSON object with the two keys of the protocol. */
+export function renderEscalation(escalation: Escalation, reason: string): string {
+  return JSON.stringify({ escalate: escalation === "escalate", reason });
+}

@@ -1,0 +1,52 @@
+// A checkpoint of three outputs with costs, made from the embedded smollm2-135m: a model between the two, whose probability is
+// that of the weak one through a calibration, so that the reference probabilities of the two give that of the third.
+import { createHash } from "node:crypto";
+import { loadCheckpoint } from "../../src/checkpoint/load.js";
+import { writeRouterJson2 } from "../../src/checkpoint/router-json-write.js";
+import { saveFiles } from "../../src/checkpoint/save.js";
+import type { Linear, Member } from "../../src/head/weights.js";
+import { type ParityRow, packagePath } from "./fixtures.js";
+
+const weak = "mistralai/Mixtral-8x7B-Instruct-v0.1";
+const strong = "gpt-4-1106-preview";
+const calibration = { slope: 1, intercept: 0.6 };
+
+export const outputs = { weak, middle: "middle", strong };
+export const costs = { [weak]: 1, [outputs.middle]: 4, [strong]: 10 };
+
+/** What the reference says of a prompt, by output. */
+export function referenceOf({ probabilities }: ParityRow): Record<string, number> {
+  const p = probabilities[weak]!;
+  const odds = (p / (1 - p)) ** calibration.slope * Math.exp(calibration.intercept);
+  return { [weak]: p, [outputs.middle]: odds / (1 + odds), [strong]: probabilities[strong]! };
+}
+
+/** Writes the checkpoint into `folder`. */
+export async function writeThreeOutputs(folder: string): Promise<void> {
+  const original = await loadCheckpoint(packagePath("checkpoints/smollm2-135m"));
+  const { head } = original;
+  const from = head.outputNames.indexOf(weak);
+  const members = head.members.map((member): Member => {
+    if (member.kind !== "shared") throw new Error("wanted members with shared layers");
+    return { ...member, layers: [...member.layers.slice(0, -1), withCopy(member.layers.at(-1)!, from)] };
+  });
+  const outputNames = [...head.outputNames, outputs.middle];
+  const content = {
+    ...original,
+    head: { ...head, members, outputNames, calibration: [...head.calibration, calibration] },
+    costs,
+  };
+  const files = writeRouterJson2(content, (bytes) => createHash("sha256").update(bytes).digest("hex"));
+  await saveFiles(folder, { ...files });
+}
+
+/** The layer with one more output, equal to output `from`. */
+function withCopy({ inputSize, outputSize, weight, bias }: Linear, from: number): Linear {
+  const row = weight.subarray(from * inputSize, (from + 1) * inputSize);
+  return {
+    inputSize,
+    outputSize: outputSize + 1,
+    weight: Float32Array.from([...weight, ...row]),
+    bias: Float32Array.from([...bias, bias[from]!]),
+  };
+}
