@@ -12,15 +12,17 @@ export interface Mix {
   readonly name: "chat" | "long";
   /** tokens of the prompts in turn, the template's included */
   readonly tokens: readonly number[];
+  /** of one client, and the prompts of each */
   readonly rounds: number;
-  /** prompts of one round, by what is measured */
   readonly alone: number;
+  /** of many clients, and the prompts of each */
+  readonly crowdRounds: number;
   readonly together: number;
 }
 
 export const mixes: readonly Mix[] = [
-  { name: "chat", tokens: [40, 52, 64, 80, 104, 145], rounds: 7, alone: 12, together: 96 },
-  { name: "long", tokens: [300, 420, 600, 900, 1500], rounds: 5, alone: 5, together: 20 },
+  { name: "chat", tokens: [40, 52, 64, 80, 104, 145], rounds: 7, alone: 12, crowdRounds: 5, together: 96 },
+  { name: "long", tokens: [300, 420, 600, 900, 1500], rounds: 5, alone: 5, crowdRounds: 5, together: 10 },
 ];
 
 /** Gives prompts of a mix, never the same one twice. */

@@ -10,7 +10,6 @@ import { type Summary, summarize } from "./statistics.js";
 import type { Subject } from "./subjects.js";
 
 const batchSizes = [1, 4, 8, 16];
-const rounds = 5;
 export const crowds = [8, 64] as const;
 
 export interface ThroughputResult {
@@ -55,7 +54,7 @@ export async function measureThroughput(
     const bySize: number[] = [];
     for (const size of batchSizes) bySize.push(await runBare(size, sample));
     bestBatch = batchSizes[bySize.indexOf(Math.max(...bySize))]!;
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < mix.crowdRounds; round++) {
       for (const clients of crowds) {
         await scrape(server.port);
         const answered = await ask(server.port, judge, take(mix.together), clients);
