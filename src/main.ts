@@ -213,6 +213,10 @@ withTrainInput(program.command("train").description("make a judge from labelled 
   .option("--pca <size>", "features that the head reads", countOf, 50)
   .requiredOption("--out <folder>", "the checkpoint to write")
   .option("--costs <file>", "cost of a request by output, TOML or JSON; kept in the checkpoint")
+  .option(
+    "--selftest <file>",
+    "prompts for the selftest, one a line (.jsonl: with prompt); without it, the shortest of the labels",
+  )
   .option("--no-calibration", "leave the probabilities as the ensemble gives them")
   .action(async (options: TrainCommand, command) => {
     const { trainCommand } = await import("./cli/train.js");

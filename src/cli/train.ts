@@ -26,7 +26,7 @@ import { encodeRows } from "./encode-rows.js";
 import { readLabels } from "./label-file.js";
 import type { Terminal } from "./terminal.js";
 import { checkLayers, type TrainInput, trainingRows, trainingView } from "./train-input.js";
-import { makeSelftest } from "./train-selftest.js";
+import { makeSelftest, selftestTexts, tokenizePrompts } from "./train-selftest.js";
 
 export interface TrainCommand extends TrainInput {
   readonly layer: number;
@@ -36,6 +36,8 @@ export interface TrainCommand extends TrainInput {
   readonly calibration: boolean;
   /** file of costs by output, kept in the checkpoint */
   readonly costs?: string | undefined;
+  /** file of prompts for the selftest; absent: those of the rows */
+  readonly selftest?: string | undefined;
 }
 
 /** Fewer than the final head's: the folds only measure how far its probabilities are off. */
@@ -48,19 +50,22 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
   const rows = trainingRows(labels, options, terminal);
   checkRows(options, rows.length);
   const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
+  const texts = rows.map(({ text }) => text);
+  const promptTexts = await selftestTexts(options.selftest, texts, labels);
   const encoder = composeEncoder(encoderConfig(config, options.encoder), commandRuntime(config));
   await encoder.start();
   try {
     checkFeatures(options, encoder);
     const view = trainingView(encoder, options);
-    const texts = rows.map(({ text }) => text);
     const wanted = { outputs: outputNames, known: outputNames, labels, texts };
     const costs = costsFile && (await applyCosts(costsFile, wanted, encoder));
+    const prompts = await tokenizePrompts(encoder, view, promptTexts);
     const table = await featureTable(encoder, texts, { view, options, terminal });
+    const promptTable = await featureTable(encoder, promptTexts, { view, options, terminal });
     const tableView = { layers: [options.layer], pooling: options.pooling, hiddenSize: table.columns };
     const input: FitInput = { view: tableView, table, outputNames, labels: rows };
     const { weights, facts } = await fit(input, options, config.runtime.threads, terminal);
-    const selftest = await makeSelftest(encoder, view, { weights, table, texts }, terminal);
+    const selftest = makeSelftest(encoder, { weights, table: promptTable, prompts }, terminal);
     await save(options, { encoder, view, weights, costs, selftest, training: trainingFacts(facts, options) });
     terminal.print(
       `${options.out}: ${outputNames.length} output(s) from ${rows.length} rows, 5 of ${facts.members.length} members kept`,

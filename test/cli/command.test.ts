@@ -1,6 +1,7 @@
 // The command line as a user meets it: a real process, its output and its exit code.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -203,12 +204,17 @@ describe("serve refuses to start, with one line and exit code 2", () => {
     assertRefused(await serve(fastJudge(copy)), copy, "router.safetensors", /SHA-256/, /restore/);
   });
 
-  test("one weight is flipped and the selftest names no file", async () => {
+  test("one weight is flipped, and neither selftest nor router.json tells by a hash", async () => {
     const copy = damagedCheckpoint("minilm-l6", "router.safetensors", (bytes) =>
       flipBit(bytes, bytes.length - 1, 6),
     );
-    const selftest = readJson<{ files: object }>(join(copy, "selftest.json"));
-    writeFileSync(join(copy, "selftest.json"), JSON.stringify({ ...selftest, files: {} }));
+    const change = (name: string, fields: object) => {
+      const content = readJson<object>(join(copy, name));
+      writeFileSync(join(copy, name), JSON.stringify({ ...content, ...fields }));
+    };
+    const tensors = readFileSync(join(copy, "router.safetensors"));
+    change("router.json", { tensor_sha256: createHash("sha256").update(tensors).digest("hex") });
+    change("selftest.json", { files: {} });
     assertRefused(await serve(fastJudge(copy)), copy, /probability differs by/, /damaged/);
   });
 
@@ -216,7 +222,7 @@ describe("serve refuses to start, with one line and exit code 2", () => {
     const copy = damagedCheckpoint("minilm-l6", "encoder/model.onnx", (bytes) =>
       flipBit(bytes, bytes.length >> 1, 3),
     );
-    assertRefused(await serve(encoderOf(copy)), copy, "encoder/model.onnx", /SHA-256/);
+    assertRefused(await serve(encoderOf(copy)), copy, /trained with model\.onnx of SHA-256/, /another/);
   });
 
   test("the model file is cut short", async () => {
@@ -235,7 +241,7 @@ describe("serve refuses to start, with one line and exit code 2", () => {
     const cut = damagedCheckpoint("minilm-l6", "router.safetensors", (bytes) => bytes.subarray(0, 5000));
     assertRefused(await serve(fastJudge(cut)), cut, /router\.safetensors|safetensors/);
     const version = damagedCheckpoint("minilm-l6", "router.json", (bytes) =>
-      Buffer.from(bytes.toString().replace('"format_version": 1', '"format_version": 7')),
+      Buffer.from(bytes.toString().replace('"format_version": 2', '"format_version": 7')),
     );
     assertRefused(await serve(fastJudge(version)), version, /format_version/);
     assertRefused(await serve(fastJudge(folder)), folder, /router\.json is missing/);

@@ -1,5 +1,5 @@
-// Both embedded judges against their reference rows (onnxruntime 1.32 in Python): token ids, pooled vectors and
-// probabilities of the whole pipeline.
+// Both embedded judges against their reference rows (reference.py: onnxruntime 1.32 and numpy): token ids, pooled vectors
+// and probabilities of the whole pipeline, before and after calibration.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { composeJudges, type Judges } from "../../src/compose.js";
@@ -69,10 +69,12 @@ describe("embedded judges", () => {
         for (let start = 0; start < rows.length; start += size) {
           const judgements = await judge().judge(prompts.slice(start, start + size));
           judgements.forEach((judgement, offset) => {
-            const wanted = rows[start + offset]!.probabilities;
-            assert.deepEqual(Object.keys(judgement.probabilities), Object.keys(wanted));
-            const values = Object.values(judgement.probabilities);
-            largest = Math.max(largest, largestDifference(values, Object.values(wanted)));
+            for (const kind of ["raw", "probabilities"] as const) {
+              const [found, wanted] = [judgement[kind], rows[start + offset]![kind]];
+              assert.deepEqual(Object.keys(found), Object.keys(wanted));
+              const difference = largestDifference(Object.values(found), Object.values(wanted));
+              largest = Math.max(largest, difference);
+            }
             assert.equal(judgement.pSolve, judgement.probabilities["mistralai/Mixtral-8x7B-Instruct-v0.1"]);
           });
         }
@@ -80,6 +82,15 @@ describe("embedded judges", () => {
         assert.ok(largest <= tolerance, `differs by ${largest}`);
       });
     }
+  }
+
+  for (const { id, checkpoint, tolerance } of subjects) {
+    test(`${id}: the reference rows tell calibrated from raw, and prompts from one another`, () => {
+      const rows = parityRows(checkpoint);
+      const weak = (kind: "raw" | "probabilities") => rows.map((row) => Object.values(row[kind])[0]!);
+      assert.ok(largestDifference(weak("raw"), weak("probabilities")) > 5 * tolerance);
+      assert.ok(Math.max(...weak("raw")) - Math.min(...weak("raw")) > 0.3);
+    });
   }
 
   test("the two judges give different p for one prompt", async () => {

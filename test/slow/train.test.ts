@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EvaluationReport } from "../../src/train/evaluate.js";
-import { fixturePath, packagePath } from "../support/fixtures.js";
+import { fixturePath, packagePath, readJson } from "../support/fixtures.js";
 import { startJudgeServer } from "../support/judge-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-train-"));
@@ -100,6 +100,25 @@ describe("train", () => {
     );
   });
 
+  test("with --selftest, no prompt of the labels is in the checkpoint, and it passes", () => {
+    const prompts = path("prompts.txt");
+    const given = [rows[0]!.prompt, "Add two and two.", rows[200]!.prompt, "Name a town."];
+    writeFileSync(prompts, given.map((prompt) => `${prompt}\n`).join(""));
+    const { status, stderr } = run(...args("private", "cache", ["--selftest", prompts]));
+    assert.equal(status, 0, stderr);
+    for (const name of ["router.json", "router.safetensors"])
+      assert.deepEqual(readFileSync(join(path("private"), name)), readFileSync(join(path("judge"), name)));
+    const { prompts: written } = readJson<{ prompts: { prompt: string }[] }>(
+      join(path("private"), "selftest.json"),
+    );
+    assert.deepEqual(
+      written.map(({ prompt }) => prompt),
+      ["Name a town.", "Add two and two."],
+    );
+    const { stdout } = run("verify", path("private"), "--encoder", encoder);
+    assert.match(stdout, /^2 rows agree within 0\.0001\n/);
+  });
+
   test("keeps the costs that it is given, and evaluate draws the pool's curve with them", () => {
     const costs = path("costs.toml");
     writeFileSync(costs, "weak = 1\nstrong = 10\n");
@@ -139,6 +158,7 @@ describe("train", () => {
       [["--pca", "0"], /found "0", wanted a whole number above 0/],
       [["--encoder", path("nowhere")], /the encoder folder cannot be read/],
       [["--costs", few], /few\.json: "strong" has no cost/],
+      [["--selftest", labels], /labels\.jsonl has no prompt that is not in the labels/],
       [["--labels", path("nowhere.jsonl")], /cannot be read \(ENOENT\)/],
     ];
     for (const [change, message] of cases) {

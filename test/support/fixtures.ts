@@ -22,10 +22,13 @@ export interface ParityRow {
   readonly input_ids: readonly number[];
   readonly pooled_first8: readonly number[];
   readonly pooled_norm: number;
+  /** of the ensemble, by output */
+  readonly raw: Readonly<Record<string, number>>;
+  /** after calibration, as they are served */
   readonly probabilities: Readonly<Record<string, number>>;
 }
 
-/** The reference rows of an embedded checkpoint, made by onnxruntime 1.32 in Python. */
+/** The reference rows of an embedded checkpoint, made by test/parity/reference.py. */
 export function parityRows(checkpoint: "smollm2-135m" | "minilm-l6"): ParityRow[] {
   const lines = readFileSync(fixturePath(`parity/${checkpoint}.jsonl`), "utf8")
     .trim()

@@ -32,8 +32,8 @@ export function makeSelftest({ checkpoint, tolerance }: (typeof selftests)[numbe
     tolerance,
     files: Object.fromEntries(fileNames.map((name) => [name, sha256(name)])),
     prompts: chosenRows.map((row) => {
-      const { prompt, input_ids, probabilities } = rows[row]!;
-      return { prompt, input_ids, probabilities };
+      const { prompt, input_ids, raw } = rows[row]!;
+      return { prompt, input_ids, probabilities: raw };
     }),
   };
   return `${JSON.stringify(content, null, 1)}\n`;

@@ -1,4 +1,4 @@
-// inspect without a process: what it says of every checkpoint of format 1 that the repository has.
+// inspect without a process: what it says of the embedded judges and of the fixtures of format 1.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadCheckpoint } from "../../../src/checkpoint/load.js";
@@ -14,23 +14,37 @@ async function printed(path: string, json: boolean): Promise<string> {
 
 const embedded = ["smollm2-135m", "minilm-l6"].map((name) => packagePath(`checkpoints/${name}`));
 const fixtures = ["", "-four-outputs"].map((name) => fixturePath(`checkpoints/router-json-v1${name}`));
-for (const path of [...embedded, ...fixtures]) {
+const subjects = [
+  ...embedded.map((path) => ({ path, format: "router-json-2", calibrated: true })),
+  ...fixtures.map((path) => ({ path, format: "router-json-1", calibrated: false })),
+];
+for (const { path, format, calibrated } of subjects) {
   test(`${path.split("/").at(-1)}, as text and as JSON`, async () => {
     const { hash, head, encoderName, selftest } = await loadCheckpoint(path);
     const facts = JSON.parse(await printed(path, true));
-    assert.deepEqual([facts.path, facts.format, facts.hash], [path, "router-json-1", hash]);
+    assert.deepEqual([facts.path, facts.format, facts.hash], [path, format, hash]);
     assert.deepEqual([facts.encoder, facts.message], [encoderName, "first"]);
     const { layers, pcaSize: pca, hiddenSize } = head.blocks[0]!;
     const features = layers.length * hiddenSize;
     const block = { layers, pooling: "mean", combination: "concat", hidden_size: hiddenSize, features, pca };
     assert.deepEqual(facts.blocks, [block]);
     assert.equal(facts.members.count, head.members.length);
-    const plain = head.outputNames.map((name) => ({ name, cost: null, calibration: null }));
-    assert.deepEqual(facts.outputs, plain);
+    const { calibration } = head;
+    assert.equal(
+      calibration.every((entry) => entry !== null),
+      calibrated,
+    );
+    const outputs = head.outputNames.map((name, index) => ({
+      name,
+      cost: null,
+      calibration: calibration[index],
+    }));
+    assert.deepEqual(facts.outputs, outputs);
+    assert.equal(/no calibration/.test(facts.problems.join()), !calibrated);
     assert.equal(facts.selftest_prompts, selftest?.prompts.length ?? 0);
     assert.equal(/no selftest/.test(facts.problems.join()), selftest === null);
     const text = await printed(path, false);
-    const parts = [path, "router-json-1", hash, encoderName, ...head.outputNames];
+    const parts = [path, format, hash, encoderName, ...head.outputNames];
     for (const part of [...parts, ...facts.problems, `${features} → PCA ${pca}`])
       assert.ok(text.includes(part), part);
   });
