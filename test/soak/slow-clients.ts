@@ -11,7 +11,7 @@ import { fastConfig, fastJudge, somePrompts } from "./soaked-server.js";
 
 const slowClients = 8;
 const byteEveryMs = 4;
-const unreadRequests = 200;
+const unreadRequests = 40;
 /** Far more than an answer takes: whoever passes it was held up. */
 const deadlineMs = 10_000;
 

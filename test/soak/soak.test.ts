@@ -23,4 +23,4 @@ test("500 clients vanish", (context) => vanishClients(context, 500, seed));
 test("slow writers and slow readers", (context) => slowDown(context, shareOfTime(0.05), seed));
 test("kept sockets with idle gaps", (context) => keepSockets(context, shareOfTime(0.05), seed));
 test(`memory is flat over ${memory.requests} requests`, (context) =>
-  holdMemory(context, { ...memory, seed }));
+  holdMemory(context, { ...memory, limitMs: shareOfTime(0.5), seed }));

@@ -19,7 +19,12 @@ export async function startPeer(kind: PeerKind, threads: number, logFile: string
   const script = packagePath("test/bench/peers/peer_server.py");
   const child = spawn(packagePath(".peers-bench/bin/python"), [script, kind, `${threads}`], {
     stdio: ["ignore", "pipe", log],
-    env: { ...process.env, HF_HUB_OFFLINE: "1", TOKENIZERS_PARALLELISM: "false" },
+    env: {
+      ...process.env,
+      HF_HUB_OFFLINE: "1",
+      TOKENIZERS_PARALLELISM: "false",
+      LLAMA_CPP_LIB_PATH: packagePath(".peers-bench/llama.cpp/bin"),
+    },
   });
   closeSync(log);
   const ended = once(child, "exit").then(() => {
