@@ -40,6 +40,7 @@ interface Route {
 
 function routesOf(service: Service): Route[] {
   const guarded = true;
+  const document = renderOnce(() => openApiDocument(service));
   return [
     {
       name: "chat",
@@ -117,9 +118,18 @@ function routesOf(service: Service): Route[] {
       method: "GET",
       paths: ["/openapi.json"],
       guarded: false,
-      handler: (context) => context.json(openApiDocument(service)),
+      handler: (context) => context.body(document(), 200, { "content-type": "application/json" }),
     },
   ];
+}
+
+/** Rendered once: that takes longer than a judgement. */
+function renderOnce(render: () => object): () => string {
+  let text: string | null = null;
+  return () => {
+    text ??= JSON.stringify(render());
+    return text;
+  };
 }
 
 export function createApp(service: Service): Hono<AppEnv> {

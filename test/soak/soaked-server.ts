@@ -9,7 +9,8 @@ export const defaultJudge = "prefill-judge";
 
 /** A configuration with the fast judge alone. */
 export function fastConfig(deadlineMs: number): string {
-  return `[runtime]\ndeadline_ms = ${deadlineMs}\n[judges.${fastJudge}]\n`;
+  // a small cache, so that it is full before memory is measured
+  return `[runtime]\ndeadline_ms = ${deadlineMs}\ncache_bytes = 200000\n[judges.${fastJudge}]\n`;
 }
 
 /** Different prompts of 10 to 60 words. */
