@@ -78,11 +78,11 @@ test("each checkpoint is read once", async (context) => {
 describe("refused", () => {
   const nothing = async () => {};
   test("a checkpoint among others that does not fit, naming both sides", async () => {
-    const wide = packagePath("checkpoints/minilm-l6");
-    const error = await rejection("checkpoint", withChosenJudge(config, { others: [two, wide] }, nothing));
+    const foreign = packagePath("checkpoints/minilm-l6");
+    const error = await rejection("checkpoint", withChosenJudge(config, { others: [two, foreign] }, nothing));
     assert.match(
       error.message,
-      /judge against 2: checkpoint .*minilm-l6 wants hidden size 384, encoder tiny has 24;/,
+      /judge against 2: checkpoint .*minilm-l6 was trained with model\.onnx of SHA-256 \w+…, encoder tiny has another;/,
     );
   });
   test("a checkpoint that is none, and one without encoder", async () => {
