@@ -68,7 +68,7 @@ async function takeTurns(
 ): Promise<LatencyResult> {
   const floorRounds: number[][] = [];
   const judgedRounds: TimedAnswer[][] = [];
-  const take = createPromptSource(subject, mix);
+  const take = createPromptSource(subject, mix, 0);
   for (let round = 0; round < mix.rounds; round++) {
     const asked = take(mix.alone + 1);
     const floorTurn = async () => floorRounds.push((await runFloor(asked.map(({ ids }) => ids))).slice(1));

@@ -25,9 +25,13 @@ export const mixes: readonly Mix[] = [
   { name: "long", tokens: [300, 420, 600, 900, 1500], rounds: 5, alone: 5, crowdRounds: 5, together: 10 },
 ];
 
-/** Gives prompts of a mix, never the same one twice. */
-export function createPromptSource({ tokenIds }: Subject, { tokens }: Mix): (count: number) => Prompt[] {
-  let next = 0;
+/** Gives prompts of a mix, never the same one twice; sources whose `first` lie far enough apart share none. */
+export function createPromptSource(
+  { tokenIds }: Subject,
+  { tokens }: Mix,
+  first: number,
+): (count: number) => Prompt[] {
+  let next = first;
   return (count) =>
     Array.from({ length: count }, () => {
       const place = next++;

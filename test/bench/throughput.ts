@@ -9,6 +9,8 @@ import { scrape } from "./scrape.js";
 import { type Summary, summarize } from "./statistics.js";
 import type { Subject } from "./subjects.js";
 
+/** Those before are asked by the one client. */
+const firstPrompt = 1000;
 const batchSizes = [1, 4, 8, 16];
 export const crowds = [8, 64] as const;
 
@@ -37,7 +39,7 @@ export async function measureThroughput(
   const floor = startChild("floor-process.js");
   const predictor = startChild("predict-process.js");
   const { modelFile, outputs, judge } = subject;
-  const take = createPromptSource(subject, mix);
+  const take = createPromptSource(subject, mix, firstPrompt);
   const served: Record<number, number[]> = { 8: [], 64: [] };
   const [bare, predicted, delays]: [number[], number[], number[]] = [[], [], []];
   let abstentions = 0;

@@ -22,7 +22,8 @@ function shippedRoutes(toml: string, port: string): string {
 for (const { id, checkpoint, encoder, tolerance } of subjects) {
   describe(`Switchyard 0.3.0 with ${id}`, () => {
     // an empty table serves the embedded judge as shipped; the tests' machine is slow at times
-    const toml = `[runtime]\ndeadline_ms = 60000\n[judges.${id}]\n`;
+    // every request is to reach the encoder, though the prompts come again
+    const toml = `[runtime]\ndeadline_ms = 60000\ncache_bytes = 0\n[judges.${id}]\n`;
     const { rows, decided, modelOf, isDecided, conversations } = routedPrompts(checkpoint, tolerance);
     let server: JudgeServer;
     let router: Router;
