@@ -37,7 +37,7 @@ export async function judgeRequest(
   const { text, ignoredParts } = judgedText(messages, judge.message);
   const reason = reasonNotToJudge(judge, verdictKind(format));
   const { arrivedMs } = context.get("facts");
-  const options = { signal: clientSignal(context), arrivedMs };
+  const options = { signal: () => clientSignal(context), arrivedMs };
   const [made] = reason === null ? await judge.judge([text], options) : [abstained(reason)];
   enforceOnFailure(service, judge, made!);
 

@@ -41,7 +41,9 @@ async function scorePrompts(
   const judgements: Judgement[] = [];
   const { arrivedMs } = context.get("facts");
   const signal = clientSignal(context);
-  for await (const batch of scoreBatches(judge, request.prompts.map(readableText), { signal })) {
+  for await (const batch of scoreBatches(judge, request.prompts.map(readableText), {
+    signal: () => signal,
+  })) {
     for (const judgement of batch) {
       enforceOnFailure(service, judge, judgement);
       record(service, context, judge, judgement, service.clock() - arrivedMs);

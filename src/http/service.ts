@@ -68,9 +68,11 @@ export async function withRegistry<T>(
 /** A signal that aborts when the client leaves before its answer is out. */
 export function clientSignal({ env: { outgoing } }: RequestContext): AbortSignal {
   const controller = new AbortController();
-  outgoing.once("close", () => {
+  const left = () => {
     if (!outgoing.writableFinished) controller.abort(new JudgeError("client_gone", "the client left"));
-  });
+  };
+  if (outgoing.destroyed) left();
+  else outgoing.once("close", left);
   return controller.signal;
 }
 

@@ -58,7 +58,8 @@ export interface Stages {
 export type CacheResult = "hit" | "shared" | "miss";
 
 export interface JudgeOptions {
-  readonly signal?: AbortSignal | undefined;
+  /** made when it is needed: a result that is kept needs none */
+  readonly signal?: (() => AbortSignal) | undefined;
   /** when the request came, from which its deadline counts; on the judge's clock; absent: now */
   readonly arrivedMs?: number | undefined;
 }
@@ -174,7 +175,7 @@ export function createJudge(parts: JudgeParts): Judge {
     const started = clock();
     try {
       const expiresAt = (arrivedMs ?? started) + parts.deadlineMs * texts.length;
-      return await withDeadline(expiresAt - started, signal, (inner) =>
+      return await withDeadline(expiresAt - started, signal?.(), (inner) =>
         judgeBatch(texts, { signal: inner, expiresAt }),
       );
     } catch (error) {

@@ -1,5 +1,6 @@
 // Natural batching: texts that arrive while the encoder process is busy make up its next run. The oldest text is in every
-// run, so that nobody is overtaken for longer than one; what cannot be done in time makes room for what can.
+// run, so that nobody waits for longer than those before it need; what cannot be done in time makes room for what can.
+import { setImmediate as turn } from "node:timers/promises";
 import { JudgeError } from "../../errors.js";
 import type { BatchLimits, EncodeOptions, EncodeResult, Encoding } from "../encoder.js";
 import type { BatchResult } from "./batch.js";
@@ -79,22 +80,30 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
     for (const entry of hopeless) settle(entry, overloaded("more is asked than the encoder can do in time"));
   }
 
-  /** The oldest text and those that can run with it. */
+  /** The oldest text and those that can run with it, nearest in length first: padding is work for nothing. */
   function take(): Waiting[] {
     const oldest = waiting[0]!;
+    const distance = ({ size }: Waiting) => Math.abs(size - oldest.size);
     const batch = [oldest];
     let size = oldest.size;
-    for (const entry of oldest.suspect ? [] : waiting.slice(1)) {
+    for (const entry of companions(oldest).sort((a, b) => distance(a) - distance(b))) {
       if (batch.length === limits.maxBatch) break;
-      const alike = entry.size <= lengthRatio * oldest.size && oldest.size <= lengthRatio * entry.size;
-      const fits =
-        size + entry.size <= limits.maxBatchTokens && endOf(size + entry.size) <= expiresAt(oldest);
-      if (entry.suspect || entry.group !== oldest.group || !alike || !fits) continue;
+      const sum = size + entry.size;
+      if (sum > limits.maxBatchTokens || endOf(sum) > expiresAt(oldest)) continue;
       batch.push(entry);
-      size += entry.size;
+      size = sum;
     }
-    waiting = waiting.filter((entry) => !batch.includes(entry));
+    const taken = new Set(batch);
+    waiting = waiting.filter((entry) => !taken.has(entry));
     return batch;
+  }
+
+  function companions(oldest: Waiting): Waiting[] {
+    if (oldest.suspect) return [];
+    return waiting.filter(({ size, group, suspect }, place) => {
+      const alike = size <= lengthRatio * oldest.size && oldest.size <= lengthRatio * size;
+      return place > 0 && !suspect && group === oldest.group && alike;
+    });
   }
 
   function pump(): void {
@@ -110,38 +119,40 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
     }
     busy = true;
     const batch = take();
-    runBatch(batch)
-      .catch((error) => {
-        for (const { call } of batch) call.fail(error);
-        // there is no process to wait for
-        if (!up()) for (const { call } of waiting) call.fail(error);
-      })
-      .finally(() => {
+    const { view, layers, pooling } = oldest.call.options;
+    const wanted = { layers, pooling };
+    const texts = batch.map(({ text }) => text);
+    run({ kind: "encode", texts, view, wanted, maxBatchTokens: limits.maxBatchTokens })
+      .then(
+        (result) => () => deliver(batch, result),
+        (error: unknown) => {
+          if (error instanceof ProcessLost) retryAlone(batch);
+          else failAll(batch, error);
+          return null;
+        },
+      )
+      .then((delivery) => {
         busy = false;
+        // before the results are looked at: meanwhile the process works
         pump();
+        return delivery?.();
       });
   }
 
-  async function runBatch(batch: readonly Waiting[]): Promise<void> {
-    const { view, layers, pooling } = batch[0]!.call.options;
-    const texts = batch.map(({ text }) => text);
-    let result: BatchResult;
-    try {
-      result = await run({
-        kind: "encode",
-        texts,
-        view,
-        wanted: { layers, pooling },
-        maxBatchTokens: limits.maxBatchTokens,
-      });
-    } catch (error) {
-      if (!(error instanceof ProcessLost)) throw error;
-      for (const entry of batch) if (entry.suspect) entry.call.fail(encoderDown());
-      const again = batch.filter(({ call, suspect }) => !suspect && call.missing > 0);
-      for (const entry of again) entry.suspect = true;
-      waiting.unshift(...again);
-      return;
-    }
+  function retryAlone(batch: readonly Waiting[]): void {
+    for (const entry of batch) if (entry.suspect) entry.call.fail(encoderDown());
+    const again = batch.filter(({ call, suspect }) => !suspect && call.missing > 0);
+    for (const entry of again) entry.suspect = true;
+    waiting.unshift(...again);
+  }
+
+  function failAll(batch: readonly Waiting[], error: unknown): void {
+    for (const { call } of batch) call.fail(error);
+    // there is no process to wait for
+    if (!up()) for (const { call } of waiting) call.fail(error);
+  }
+
+  async function deliver(batch: readonly Waiting[], result: BatchResult): Promise<void> {
     const { tokenize, prefill } = result.milliseconds;
     const rate = (tokenize + prefill) / batch.reduce((sum, entry) => sum + entry.size, 0);
     msPerToken = msPerToken === null ? rate : msPerToken + newest * (rate - msPerToken);
@@ -149,9 +160,11 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
       milliseconds.tokenize += tokenize;
       milliseconds.prefill += prefill;
     }
-    batch.forEach((entry, index) => {
+    for (const [index, entry] of batch.entries()) {
+      // each result goes its way by itself: together they would hold up all else in this process
+      if (index > 0) await turn();
       settle(entry, result.encodings[index]!);
-    });
+    }
   }
 
   return {

@@ -86,7 +86,7 @@ test("a judgement that takes longer than the deadline is an abstention, and the 
 test("a client that has left gets an exception, not a judgement", async () => {
   const { judge, faults } = await prepared();
   const signal = AbortSignal.abort(new JudgeError("client_gone", "left"));
-  await rejection("client_gone", judge.judge(["Hi"], { signal }));
+  await rejection("client_gone", judge.judge(["Hi"], { signal: () => signal }));
   assert.deepEqual(faults, []);
 });
 

@@ -19,7 +19,7 @@ test("a text is found under its scope alone", () => {
 });
 
 test("the least recently used go when the bytes are full", () => {
-  const cache = createProbabilityCache(2000);
+  const cache = createProbabilityCache(3000);
   for (const text of ["a", "b", "c"]) cache.keep("", text, result(1));
   assert.ok(cache.find("", "a"));
   cache.keep("", "d", result(1));

@@ -122,6 +122,16 @@ describe("who runs with whom", () => {
     assert.deepEqual(runs[2]!.wanted.layers, [2]);
     assert.equal(runs[3]!.view.maxTokens, 64);
   });
+  test("those nearest in length to the oldest come first", async () => {
+    const { runs, ask, texts } = bench({ maxBatch: 3 });
+    void ask(["first"]);
+    const [short, middle, long] = [100, 140, 180].map((size) => "x".repeat(size)) as [string, string, string];
+    for (const text of [middle, long, short, `${short}y`, `${middle}y`]) void ask([text]);
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    assert.deepEqual(texts()[1], [middle, `${middle}y`, `${short}y`]);
+    assert.deepEqual(texts()[2], [long, short]);
+  });
   test("with max_wait_ms the first text waits for company, and no longer", async () => {
     const { ask, texts } = bench({ maxWaitMs: 5, maxBatch: 2 });
     void ask(["a"]);
