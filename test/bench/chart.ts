@@ -28,7 +28,7 @@ export function renderChart({ machine, latency, throughput, cached }: Omit<Bench
     ...throughput.map(({ judge, mix, predictedRatio }) =>
       bar(`${judge}, ${mix}: evaluate / bare batches`, predictedRatio),
     ),
-    ...cached.map(({ judge, ratio }) => bar(`${judge}, cached / bare Hono, requests per second`, ratio)),
+    ...cached.map(({ judge, ratio }) => bar(`${judge}: cached answers / bare Hono`, ratio)),
   ];
   const longest = Math.max(1, ...bars.map(({ value, high }) => Math.max(value, high)));
   const x = (value: number) => labelWidth + ((width - labelWidth - right) * value) / longest;
