@@ -123,6 +123,7 @@ async function answer(
   const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { model: string; prompt: number[] };
   const ids = body.prompt;
   state.requests.push({ ids, authorization: request.headers.authorization });
+  const name = `cmpl-${state.requests.length}.safetensors`;
   const { fault } = state;
   const refuse = (code: number, message: string) => {
     response.writeHead(code, { "content-type": "application/json" });
@@ -144,7 +145,6 @@ async function answer(
     response.writeHead(200, { "content-length": "1000" });
     return void response.write("{");
   }
-  const name = `cmpl-${state.requests.length}.safetensors`;
   const folder =
     fault === "outside the root" ? outside : fault === "outside through a link" ? join(root, "link") : root;
   if (fault === "outside through a link") symlinkSync(outside, folder);
@@ -156,7 +156,9 @@ async function answer(
     id: "cmpl",
     kv_transfer_params: fault === "no path" ? null : { hidden_states_path: named },
   };
-  const early = ["none", "late reply", "symbolic link", "pipe", "folder", "sparse", "sparse header"].includes(fault);
+  const early = ["none", "late reply", "symbolic link", "pipe", "folder", "sparse", "sparse header"].includes(
+    fault,
+  );
   if (early) await leaveFile(path, bytes, fault, outside);
   response.setHeader("content-type", "application/json");
   response.end(JSON.stringify(reply));
@@ -184,7 +186,7 @@ async function leaveFile(path: string, bytes: Uint8Array, fault: Fault, outside:
   else if (fault === "sparse" || fault === "sparse header") {
     writeFileSync(path, fault === "sparse" ? bytes : Buffer.from([0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0]));
     truncateSync(path, 2 ** 40);
-  } else if (fault === "none") {
+  } else if (fault === "none" || fault === "late reply") {
     writeFileSync(`${path}.part`, bytes);
     renameSync(`${path}.part`, path);
   } else writeFileSync(path, bytes);
