@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ErrorCode } from "../../src/errors.js";
 import { encodeOne, faultOf, openFileCount, until, withVllm } from "../support/vllm-encoder.js";
-import type { Fault } from "../support/vllm-server.js";
+import type { Fault } from "../support/vllm-files.js";
 
 const timeoutMs = 150;
 const faults: readonly (readonly [fault: Fault, code: ErrorCode, message: RegExp])[] = [

@@ -141,6 +141,25 @@ test("a text that is longer than the server takes fails alone, and says what to 
   });
 });
 
+test("no more tokens are offered than the server takes beside the one it generates", async () => {
+  const folders = vllmFolders();
+  const server = await startVllmServer({ ...folders, layers: capturedLayers, contextLength: 300 });
+  const encoder = vllmEncoder({ url: server.url, root: folders.root, layers: capturedLayers });
+  try {
+    await encoder.start();
+    const { maxTokens } = encoder.facts;
+    assert.equal(maxTokens, 299);
+    const view = { ...options.view, maxTokens };
+    const { encodings } = await encoder.encode(["word ".repeat(3000)], { ...options, view });
+    assert.ok(!(encodings[0] instanceof JudgeError));
+    assert.equal(encodings[0]!.tokenCount, maxTokens);
+  } finally {
+    await encoder.close();
+    await server.close();
+    folders.remove();
+  }
+});
+
 test("layer_offset moves what a captured id is called, and the last block is not offered", async () => {
   await withVllm({ layerOffset: 1 }, async ({ encoder, server, folders }) => {
     assert.deepEqual(encoder.facts.layers, [1, 5]);

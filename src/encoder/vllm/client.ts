@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import * as z from "zod";
 import { JudgeError } from "../../errors.js";
+import { linked } from "./linked-signal.js";
 
 export interface ClientParts {
   /** such as `http://127.0.0.1:8000/v1`, tried in turn */
@@ -25,6 +26,8 @@ export interface Client {
    *   `overloaded` when all that answer are; `signal.reason` when aborted
    */
   prefill(ids: readonly number[], signal: AbortSignal): Promise<string>;
+  /** Tokens that the server takes for the model, the generated one included; null where it does not say. Fails as above. */
+  contextLength(signal: AbortSignal): Promise<number | null>;
   /** Ends every socket. */
   close(): void;
 }
@@ -35,6 +38,9 @@ const idleSocketMs = 4000;
 const Reply = z.looseObject({
   kv_transfer_params: z.looseObject({ hidden_states_path: z.string().min(1) }),
 });
+const ModelsReply = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string(), max_model_len: z.int().positive().nullish() })),
+});
 const ErrorReply = z.looseObject({ error: z.looseObject({ message: z.string() }) });
 
 export function createClient(parts: ClientParts): Client {
@@ -44,32 +50,62 @@ export function createClient(parts: ClientParts): Client {
   /** the server that answered last is asked first */
   let preferred = 0;
 
-  async function ask(baseUrl: string, body: string, signal: AbortSignal): Promise<string> {
-    const url = new URL(`${baseUrl.replace(/\/+$/, "")}/completions`);
+  /** The JSON of a reply with status 200. */
+  async function ask(
+    baseUrl: string,
+    path: string,
+    body: string | null,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const url = new URL(`${baseUrl.replace(/\/+$/, "")}${path}`);
+    const agent = agents[url.protocol as keyof typeof agents];
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
     const headers = {
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(body),
+      ...(body !== null && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
       ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
     };
+    const method = body === null ? "GET" : "POST";
     const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const agent = agents[url.protocol as keyof typeof agents];
-      const request = send(url, { method: "POST", agent, headers, signal }, (response) => {
+      const request = send(url, { method, agent, headers, signal }, (response) => {
         readText(response).then((reply) => resolve({ status: response.statusCode!, text: reply }), reject);
       });
       request.on("error", reject);
       request.end(body);
     });
     if (status !== 200) throw refusalOf(status, text);
-    const reply = Reply.safeParse(parseJson(text));
-    if (reply.success) return reply.data.kv_transfer_params.hidden_states_path;
-    throw new JudgeError(
-      "encoder_error",
-      "the vLLM server's reply names no hidden_states_path; start it with extract_hidden_states and the ExampleHiddenStatesConnector",
-    );
+    return parseJson(text);
+  }
+
+  /** Asks the servers in turn until one answers. */
+  async function askInTurn(path: string, body: string | null, signal: AbortSignal): Promise<unknown> {
+    let fault: unknown;
+    for (let turn = 0; turn < baseUrls.length; turn++) {
+      const index = (preferred + turn) % baseUrls.length;
+      try {
+        const reply = await withTimeout(parts.timeoutMs, signal, (limited) =>
+          ask(baseUrls[index]!, path, body, limited),
+        );
+        preferred = index;
+        return reply;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof JudgeError && error.code === "encoder_error") throw error;
+        // "overloaded" outlives "down": that server will answer again
+        if (!(fault instanceof JudgeError && fault.code === "overloaded")) fault = error;
+      }
+    }
+    throw fault instanceof JudgeError
+      ? fault
+      : new JudgeError("encoder_down", "no vLLM server answers; check base_url and the server's own log", {
+          cause: fault,
+        });
   }
 
   return {
+    async contextLength(signal) {
+      const reply = ModelsReply.safeParse(await askInTurn("/models", null, signal));
+      return reply.data?.data.find(({ id }) => id === servedModel)?.max_model_len ?? null;
+    },
     async prefill(ids, signal) {
       const body = JSON.stringify({
         model: servedModel,
@@ -77,27 +113,12 @@ export function createClient(parts: ClientParts): Client {
         max_tokens: 1,
         kv_transfer_params: { include_output_tokens: false },
       });
-      let fault: unknown;
-      for (let turn = 0; turn < baseUrls.length; turn++) {
-        const index = (preferred + turn) % baseUrls.length;
-        try {
-          const path = await withTimeout(parts.timeoutMs, signal, (limited) =>
-            ask(baseUrls[index]!, body, limited),
-          );
-          preferred = index;
-          return path;
-        } catch (error) {
-          signal.throwIfAborted();
-          if (error instanceof JudgeError && error.code === "encoder_error") throw error;
-          // "overloaded" outlives "down": that server will answer again
-          if (!(fault instanceof JudgeError && fault.code === "overloaded")) fault = error;
-        }
-      }
-      throw fault instanceof JudgeError
-        ? fault
-        : new JudgeError("encoder_down", "no vLLM server answers; check base_url and the server's own log", {
-            cause: fault,
-          });
+      const reply = Reply.safeParse(await askInTurn("/completions", body, signal));
+      if (reply.success) return reply.data.kv_transfer_params.hidden_states_path;
+      throw new JudgeError(
+        "encoder_error",
+        "the vLLM server's reply names no hidden_states_path; start it with extract_hidden_states and the ExampleHiddenStatesConnector",
+      );
     },
     close() {
       for (const agent of Object.values(agents)) agent.destroy();
@@ -106,26 +127,23 @@ export function createClient(parts: ClientParts): Client {
 }
 
 /** Runs `work` with a signal that follows `outer` and aborts after `timeoutMs` with `encoder_down`. */
-async function withTimeout<T>(
+function withTimeout<T>(
   timeoutMs: number,
   outer: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  outer.throwIfAborted();
-  const controller = new AbortController();
-  const leave = () => controller.abort(outer.reason);
-  outer.addEventListener("abort", leave, { once: true });
-  const timer = setTimeout(() => {
-    controller.abort(new JudgeError("encoder_down", `the vLLM server gave no reply within ${timeoutMs} ms`));
-  }, timeoutMs);
-  try {
-    return await work(controller.signal);
-  } catch (error) {
-    throw controller.signal.aborted ? controller.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
-    outer.removeEventListener("abort", leave);
-  }
+  return linked(outer, async (controller) => {
+    const timer = setTimeout(() => {
+      controller.abort(
+        new JudgeError("encoder_down", `the vLLM server gave no reply within ${timeoutMs} ms`),
+      );
+    }, timeoutMs);
+    try {
+      return await work(controller.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
 }
 
 async function readText(response: IncomingMessage): Promise<string> {

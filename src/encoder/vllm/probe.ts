@@ -1,6 +1,6 @@
 // Whether the servers can be used: one real prefill at the start, again when a call found none, and from then on until one
 // is there. Does not know how a prefill is made.
-import { asJudgeError, withoutPaths } from "../../errors.js";
+import { asJudgeError } from "../../errors.js";
 
 export interface ProbeParts<T> {
   readonly retryMs: number;
@@ -38,7 +38,7 @@ export function createProbe<T>({ retryMs, look, up, down }: ProbeParts<T>): Prob
       }
     } catch (error) {
       if (isClosed) return;
-      if (isUp) down(withoutPaths(asJudgeError(error).message));
+      if (isUp) down(asJudgeError(error).message);
       isUp = false;
       timer = setTimeout(lookAgain, retryMs);
       timer.unref();

@@ -6,41 +6,15 @@ import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
 import { shorten } from "../shorten.js";
 import { createTokenizer, type Tokenizer, tokenizeAll } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
-import { type ClientParts, createClient } from "./client.js";
+import { createClient } from "./client.js";
 import { checkFolder } from "./folder-check.js";
 import { takeFile } from "./hidden-state-file.js";
 import { type HiddenStates, largestFile, readHiddenStates } from "./hidden-states.js";
 import { createLimiter } from "./limiter.js";
+import { linked } from "./linked-signal.js";
+import type { VllmEncoderParts } from "./parts.js";
 import { createProbe } from "./probe.js";
 import { type Sweeper, startSweeper } from "./sweep.js";
-
-export interface VllmEvents {
-  up(facts: { readonly device: string }, restarts: number): void;
-  down(how: { code: null; signal: null; retryMs: number; reason: string }): void;
-  /** something that works and should not stay as it is */
-  warning(finding: string): void;
-}
-
-export interface VllmEncoderParts extends ClientParts {
-  readonly id: string;
-  readonly modelName: string | null;
-  /** folder with tokenizer.json, tokenizer_config.json and config.json of the model */
-  readonly folder: string;
-  /** the server's eagle_aux_hidden_state_layer_ids, in its order */
-  readonly capturedLayers: readonly number[];
-  /** hidden-state index minus captured id */
-  readonly layerOffset: number;
-  /** the server's shared_storage_path */
-  readonly hiddenStatesRoot: string;
-  /** how long a file may take after the reply that names it */
-  readonly fileTimeoutMs: number;
-  readonly queueLimit: number;
-  readonly sweepIntervalMs: number;
-  readonly staleMs: number;
-  /** pause between two looks whether a server is there again */
-  readonly retryMs: number;
-  readonly events: VllmEvents;
-}
 
 const probeText = "Hi";
 const probeView: View = { template: "none", maxTokens: 64, truncation: "right" };
@@ -54,6 +28,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   let tokenizer: Tokenizer | undefined;
   let facts: EncoderFacts | undefined;
   let sweeper: Sweeper | undefined;
+  let isClosed = false;
   const warned = new Set<string>();
 
   /** Each once: what is wrong with a folder is wrong again with the next file. */
@@ -76,23 +51,12 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   }
 
   /** Runs `work` with a signal that follows `outer` and this encoder's end. */
-  async function call<T>(
-    outer: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    outer?.throwIfAborted();
-    const controller = new AbortController();
-    const leave = () => controller.abort(outer?.reason);
-    outer?.addEventListener("abort", leave, { once: true });
-    calls.add(controller);
-    try {
-      const result = await work(controller.signal);
-      controller.signal.throwIfAborted();
-      return result;
-    } finally {
-      calls.delete(controller);
-      outer?.removeEventListener("abort", leave);
-    }
+  function call<T>(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return linked(outer, async (controller) => {
+      if (isClosed) throw closed();
+      calls.add(controller);
+      return await work(controller.signal).finally(() => calls.delete(controller));
+    });
   }
 
   const probe = createProbe({
@@ -143,6 +107,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     ]);
     tokenizer = createTokenizer(folder.tokenizer);
     const { hiddenSize } = await probe.start();
+    const context = await call(undefined, client.contextLength);
     // what the server captures there is not yet normalised: not the last of Transformers' hidden states
     const layers = captured.filter((layer) => layer < (folder.blockCount ?? Number.POSITIVE_INFINITY));
     const settings = ["vllm", parts.servedModel, captured.join(",")].map((setting) => `${setting}\n`);
@@ -150,7 +115,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       hiddenSize,
       layers: layers.sort((a, b) => a - b),
       // one place is the generated token's
-      maxTokens: folder.maxTokens - 1,
+      maxTokens: Math.min(folder.maxTokens, context ?? Number.POSITIVE_INFINITY) - 1,
       ...tokenizerFacts(folder.tokenizer, tokenizer),
       device: "vllm",
       threads: 1,
@@ -205,6 +170,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       return tokenizeAll(tokenizer, shortened.texts, view).map(shortened.flag);
     },
     async close() {
+      isClosed = true;
       probe.close();
       for (const controller of calls) controller.abort(closed());
       client.close();
