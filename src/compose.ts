@@ -4,8 +4,10 @@ import { performance } from "node:perf_hooks";
 import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
-import { hashEncoderFolder, listDecidingFiles } from "./encoder/onnx/folder.js";
+import { hashEncoderFolder, listDecidingFiles } from "./encoder/folder.js";
 import { createOnnxEncoder, type OnnxEncoderParts } from "./encoder/onnx/onnx-encoder.js";
+import type { VllmEvents } from "./encoder/vllm/parts.js";
+import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";
 import { JudgeError, withoutPaths } from "./errors.js";
 import { createForwards } from "./judge/forward.js";
 import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
@@ -120,13 +122,22 @@ async function takeOver(
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
 }
 
+/** What an encoder tells of itself. */
+type EncoderEvents = OnnxEncoderParts["events"] & VllmEvents;
+
 /** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
 export function composeEncoder(
-  { id, path, model }: EncoderConfig,
+  config: EncoderConfig,
   { threads, batches }: EncoderRuntime,
-  events: OnnxEncoderParts["events"] = { up() {}, down() {} },
+  events: EncoderEvents = { up() {}, down() {}, warning() {} },
 ): Encoder {
-  return createOnnxEncoder({ id, modelName: model, folder: path, threads, limits: batches, events });
+  const { id, path: folder, model: modelName } = config;
+  if (config.type === "onnx") {
+    return createOnnxEncoder({ id, modelName, folder, threads, limits: batches, events });
+  }
+  const { requestTimeoutMs: timeoutMs, ...settings } = config;
+  const { queueLimit } = batches;
+  return createVllmEncoder({ ...settings, modelName, folder, timeoutMs, queueLimit, events });
 }
 
 /** The files of an encoder that decide its results, for whoever watches them. */
@@ -163,6 +174,9 @@ function observedEncoder(
         reason: reason && withoutPaths(reason),
         retryMs,
       });
+    },
+    warning(finding) {
+      log.encoderWarning({ encoder: id, finding });
     },
   });
 }

@@ -48,10 +48,30 @@ const RuntimeTable = z.strictObject({
     .optional(),
 });
 
+const httpUrl = z.url({
+  protocol: /^https?$/,
+  error: 'wanted a URL such as "http://127.0.0.1:8000/v1"',
+});
+
 const EncoderTable = z.strictObject({
-  type: z.literal("onnx").optional(),
+  type: z.enum(["onnx", "vllm"]).optional(),
   path: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
+  base_url: z.union([httpUrl, z.array(httpUrl).min(1).max(64)]).optional(),
+  served_model: z.string().min(1).optional(),
+  api_key_env: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, { error: "wanted the name of an environment variable" })
+    .optional(),
+  captured_layers: z.array(z.int().min(0).max(10_000)).min(1).max(256).optional(),
+  layer_offset: z.int().min(-16).max(16).optional(),
+  hidden_states_root: z.string().min(1).optional(),
+  request_timeout_ms: z.int().min(1).max(3_600_000).optional(),
+  file_timeout_ms: z.int().min(1).max(3_600_000).optional(),
+  retry_ms: z.int().min(10).max(3_600_000).optional(),
+  max_in_flight: z.int().min(1).max(100_000).optional(),
+  sweep_interval_ms: z.int().min(10).max(86_400_000).optional(),
+  stale_after_ms: z.int().min(10).max(86_400_000).optional(),
 });
 
 const CustomTable = z.strictObject({

@@ -1,7 +1,7 @@
 // The tables of a configuration file, merged, → the parts of a Config: defaults, absolute paths, what must be named.
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import type { Config, ConfigSources, EncoderConfig, JudgeConfig, ServerConfig } from "./config.js";
+import type { Config, ConfigSources, JudgeConfig, ServerConfig } from "./config.js";
 import {
   adminKeyVariable,
   type ConfigFile,
@@ -45,17 +45,12 @@ interface Located {
 export function absolute({ encoders, judges }: ConfigFile, base: string): Located {
   const locate = <T extends object, K extends keyof T>(table: T, key: K): T =>
     typeof table[key] === "string" ? { ...table, [key]: resolve(base, table[key]) } : table;
-  const each = <T extends object>(tables: Record<string, T>, key: keyof T) =>
-    Object.fromEntries(Object.entries(tables).map(([id, table]) => [id, locate(table, key)]));
-  return { encoders: each(encoders ?? {}, "path"), judges: judges && each(judges, "checkpoint") };
-}
-
-export function toEncoder(id: string, { type, path, model }: EncoderTable): EncoderConfig {
-  if (type === undefined)
-    throw new JudgeError("config", `encoders.${id}.type is missing; wanted type = "onnx"`);
-  if (path === undefined)
-    throw new JudgeError("config", `encoders.${id}.path is missing; wanted the folder of model.onnx`);
-  return { id, type, path, model: model ?? null };
+  const each = <T extends object>(tables: Record<string, T>, keys: readonly (keyof T)[]) =>
+    Object.fromEntries(Object.entries(tables).map(([id, table]) => [id, keys.reduce(locate, table)]));
+  return {
+    encoders: each(encoders ?? {}, ["path", "hidden_states_root"]),
+    judges: judges && each(judges, ["checkpoint"]),
+  };
 }
 
 export function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): JudgeConfig {

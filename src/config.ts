@@ -1,16 +1,17 @@
 // Configuration file, environment and flags → one frozen Config. Flags outrank the environment, which outranks the
 // file, which outranks the embedded judges. Every fault is one line: what was found, where, what to do.
 import { dirname, resolve } from "node:path";
+import { toEncoder } from "./config-encoders.js";
 import { configFileVariable, type EncoderTable } from "./config-schema.js";
 import { check, fromFlags, fromVariables, hint, readToml } from "./config-sources.js";
-import { absolute, embedded, toEncoder, toJudge, toLog, toRuntime, toServer } from "./config-tables.js";
+import { absolute, embedded, toJudge, toLog, toRuntime, toServer } from "./config-tables.js";
 import type { BatchLimits, Truncation } from "./encoder/encoder.js";
 import { JudgeError } from "./errors.js";
 import type { PrimaryRule } from "./verdict/capability.js";
 import type { CustomSettings } from "./verdict/custom.js";
 import type { Escalation } from "./verdict/escalation.js";
 
-export interface EncoderConfig {
+export interface OnnxEncoderConfig {
   readonly id: string;
   readonly type: "onnx";
   /** absolute */
@@ -18,6 +19,35 @@ export interface EncoderConfig {
   /** the model's name, compared with the one that a checkpoint gives; null: not known */
   readonly model: string | null;
 }
+
+export interface VllmEncoderConfig {
+  readonly id: string;
+  readonly type: "vllm";
+  /** folder of the model's tokenizer, absolute */
+  readonly path: string;
+  /** as above */
+  readonly model: string | null;
+  /** tried in turn */
+  readonly baseUrls: readonly string[];
+  /** the model's name on the server */
+  readonly servedModel: string;
+  /** null: the server wants none */
+  readonly apiKey: string | null;
+  /** in the server's order */
+  readonly capturedLayers: readonly number[];
+  /** hidden-state index minus captured id */
+  readonly layerOffset: number;
+  /** absolute */
+  readonly hiddenStatesRoot: string;
+  readonly requestTimeoutMs: number;
+  readonly fileTimeoutMs: number;
+  readonly retryMs: number;
+  readonly maxInFlight: number;
+  readonly sweepIntervalMs: number;
+  readonly staleMs: number;
+}
+
+export type EncoderConfig = OnnxEncoderConfig | VllmEncoderConfig;
 
 export interface JudgeConfig {
   readonly id: string;
@@ -128,7 +158,7 @@ export function loadConfig(sources: ConfigSources): Config {
     log: toLog({ ...given.log, ...overlay.log, ...flags.log }, base),
     runtime: toRuntime({ ...given.runtime, ...overlay.runtime, ...flags.runtime }),
     encoders: Object.entries(encoderTables).flatMap(([id, table]) =>
-      used.has(id) ? [toEncoder(id, table)] : [],
+      used.has(id) ? [toEncoder(id, table, sources.env)] : [],
     ),
     judges,
   };

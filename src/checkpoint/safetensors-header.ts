@@ -28,6 +28,30 @@ export interface Header {
 
 /** @throws JudgeError `checkpoint` for a header, or a layout of the bytes behind it, that the format forbids */
 export function readHeader(bytes: Uint8Array): Header {
+  const header = readEntries(bytes);
+  checkLayout(header.entries, bytes.byteLength - header.end);
+  return header;
+}
+
+/**
+ * The size that a file's own header gives it, for files that are still being written.
+ *
+ * @param start the file's first bytes; none beyond the header are looked at
+ * @returns bytes; null while the header itself is not whole
+ * @throws JudgeError `checkpoint` for a header that the format forbids, or that is longer than `maxHeaderBytes`
+ */
+export function declaredSize(start: Uint8Array, maxHeaderBytes: number): number | null {
+  if (start.byteLength < 8) return null;
+  const size = new DataView(start.buffer, start.byteOffset).getBigUint64(0, true);
+  if (size > maxHeaderBytes) {
+    throw refusal(`found a header length of ${size}, wanted at most ${maxHeaderBytes}`);
+  }
+  if (start.byteLength < 8 + Number(size)) return null;
+  const { entries, end } = readEntries(start);
+  return end + Math.max(0, ...entries.map((entry) => entry.end));
+}
+
+function readEntries(bytes: Uint8Array): Header {
   const { text, end } = readHeaderText(bytes);
   const cursor = new HeaderCursor(text);
   const metadata: Record<string, string> = Object.create(null);
@@ -40,7 +64,6 @@ export function readHeader(bytes: Uint8Array): Header {
       });
   });
   cursor.expectEnd();
-  checkLayout(entries, bytes.byteLength - end);
   return { entries, metadata, end };
 }
 

@@ -159,8 +159,10 @@ async function save(
     chatTemplateKwargs: {},
     message: "first",
   };
-  const { "model.onnx": model, "tokenizer.json": tokenizer } = encoder.facts.files;
-  const encoderFiles = { "model.onnx": model!, "tokenizer.json": tokenizer! };
+  // a model that runs elsewhere has no file here
+  const encoderFiles = Object.fromEntries(
+    Object.entries(encoder.facts.files).filter(([name]) => ["model.onnx", "tokenizer.json"].includes(name)),
+  );
   const files = writeRouterJson2({ ...content, view: trainedView, encoderFiles, training }, sha256);
   await saveFiles(out, { ...files, "selftest.json": writeSelftest(selftest) }, ["notice.txt"]);
 }

@@ -38,6 +38,8 @@ export interface Log {
     reason: string | null;
     retryMs: number;
   }): void;
+  /** an encoder that works, on ground that should not stay as it is */
+  encoderWarning(entry: { encoder: string; finding: string }): void;
   judgeReady(entry: {
     judge: string;
     checkpoint: string;
@@ -84,6 +86,7 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     fault: (entry) => log.warn(snake(entry), "fault"),
     encoderUp: (entry) => log.info(snake(entry), "encoder up"),
     encoderDown: (entry) => log.error(snake(entry), "encoder down"),
+    encoderWarning: (entry) => log.warn(snake(entry), "encoder warning"),
     judgeReady: (entry) => log.info(snake(entry), "judge ready"),
     listening: (entry) => log.info(snake(entry), "listening"),
     open: (entry) => log.warn(snake(entry), "anyone who reaches this address may ask: no key is configured"),

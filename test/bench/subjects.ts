@@ -6,7 +6,7 @@ import { loadCheckpoint } from "../../src/checkpoint/load.js";
 import { loadConfig } from "../../src/config.js";
 import type { View } from "../../src/encoder/encoder.js";
 import { modelFileName, readEncoderFolder } from "../../src/encoder/onnx/folder.js";
-import { createTokenizer } from "../../src/encoder/onnx/tokenizer.js";
+import { createTokenizer } from "../../src/encoder/tokenizer.js";
 import { requiredFeatures } from "../../src/head/head.js";
 import { packageRoot } from "../support/fixtures.js";
 

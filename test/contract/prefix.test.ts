@@ -5,7 +5,7 @@ import type { View } from "../../src/encoder/encoder.js";
 import { encodeBatch } from "../../src/encoder/onnx/batch.js";
 import { readEncoderFolder } from "../../src/encoder/onnx/folder.js";
 import { loadSession, type OnnxSession, type Padding } from "../../src/encoder/onnx/session.js";
-import { createTokenizer } from "../../src/encoder/onnx/tokenizer.js";
+import { createTokenizer } from "../../src/encoder/tokenizer.js";
 import { JudgeError } from "../../src/errors.js";
 import { fixturePath, packagePath } from "../support/fixtures.js";
 import { relativeDifference } from "./encoder-contract.js";

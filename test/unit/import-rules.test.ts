@@ -18,8 +18,8 @@ const allowed: Readonly<Record<string, RegExp>> = {
   encoder: /^(errors\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
   judge: /^(errors\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/encoder\.ts$)/,
   http: /^(errors\.ts$|(prompt|verdict|judge|observe)\/)/,
-  cli: /^(?!encoder\/onnx\/|main\.ts$)/,
-  main: /^(?!encoder\/onnx\/)/,
+  cli: /^(?!encoder\/(onnx|vllm)\/|main\.ts$)/,
+  main: /^(?!encoder\/(onnx|vllm)\/)/,
   compose: /./,
   train: /^(errors\.ts$|(features|head|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
   reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
 const packages: Readonly<Record<string, RegExp>> = {
   "@cfworker/json-schema": /^http\/schema-check\.ts$/,
   "@hono/node-server": /^http\//,
-  "@huggingface/transformers": /^encoder\/onnx\/(tokenizer|frame)\.ts$/,
+  "@huggingface/transformers": /^encoder\/(tokenizer|frame)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
   commander: /^main\.ts$/,
   "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,
@@ -41,7 +41,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
   "smol-toml": /^(config-sources|cli\/(routes|costs)-file)\.ts$/,
-  zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/onnx\/folder|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
+  zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/(folder|vllm\/client)|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
 };
 const pure = /^(prompt|features|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;
 const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globalThis)\b/g;

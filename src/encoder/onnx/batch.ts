@@ -2,9 +2,9 @@
 // from touching the others.
 import { asJudgeError, JudgeError } from "../../errors.js";
 import type { Encoding, Tokens, View } from "../encoder.js";
+import { type Tokenizer, tokenizeAll } from "../tokenizer.js";
 import type { EncodeWork } from "./protocol.js";
 import type { OnnxSession, Padding, Wanted } from "./session.js";
-import type { Tokenizer } from "./tokenizer.js";
 
 /** The longest text of a forward over its shortest. */
 const maxPadding = 1.25;
@@ -20,23 +20,6 @@ export interface BatchParts {
   readonly padding: Padding;
   /** milliseconds, monotonic */
   readonly clock: () => number;
-}
-
-/** The tokens of each text, or its own error. */
-export function tokenizeAll(
-  tokenizer: Tokenizer,
-  texts: readonly string[],
-  view: View,
-): (Tokens | JudgeError)[] {
-  return texts.map((text) => {
-    try {
-      return tokenizer.tokenize(text, view);
-    } catch (error) {
-      return error instanceof JudgeError
-        ? error
-        : new JudgeError("encoder_error", "the text cannot be tokenised", { cause: error });
-    }
-  });
 }
 
 /** Encodes texts, shortest first; result order is that of `texts`. */

@@ -1,12 +1,11 @@
 // The ONNX adapter of the encoder port: the half that lives in the server. Tokenizer and session run in a process
 // of their own, since onnxruntime's run() blocks its thread and re-created sessions leak.
 import { fork } from "node:child_process";
-import { createHash } from "node:crypto";
 import { JudgeError } from "../../errors.js";
-import type { BatchLimits, Encoder, EncoderFacts, View } from "../encoder.js";
-import { cutCharacters } from "../truncate.js";
+import type { BatchLimits, Encoder, EncoderFacts } from "../encoder.js";
+import { hashEncoderFolder, hashOf } from "../folder.js";
+import { shorten } from "../shorten.js";
 import { createBatcher } from "./batcher.js";
-import { hashEncoderFolder } from "./folder.js";
 import { type Answer, fromWire, type Work } from "./protocol.js";
 import { createSupervisor, type SupervisorEvents } from "./supervisor.js";
 
@@ -101,22 +100,4 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     },
     close: () => supervisor.close(),
   };
-}
-
-/** Cuts huge texts before they travel, and marks their results as truncated. */
-function shorten(texts: readonly string[], view: View) {
-  const cuts = texts.map((text) => cutCharacters(text, view));
-  return {
-    texts: cuts.map((cut) => cut.text),
-    flag: <T extends { readonly truncated: boolean }>(
-      result: T | JudgeError,
-      index: number,
-    ): T | JudgeError =>
-      result instanceof JudgeError || !cuts[index]!.cut ? result : { ...result, truncated: true },
-  };
-}
-
-function hashOf(files: Readonly<Record<string, string>>): string {
-  const lines = Object.entries(files).map(([name, hash]) => `${hash}  ${name}\n`);
-  return createHash("sha256").update(lines.join("")).digest("hex").slice(0, 16);
 }

@@ -1,13 +1,14 @@
 // The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It prints
 // nothing; what a user typed leaves it only as vectors.
-import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { asJudgeError, JudgeError } from "../../errors.js";
-import { encodeBatch, tokenizeAll } from "./batch.js";
-import { hashEncoderFolder, readEncoderFolder } from "./folder.js";
+import { hashEncoderFolder } from "../folder.js";
+import { createTokenizer, tokenizeAll } from "../tokenizer.js";
+import { tokenizerFacts } from "../tokenizer-facts.js";
+import { encodeBatch } from "./batch.js";
+import { readEncoderFolder } from "./folder.js";
 import { type Answer, type Command, type LoadCommand, type Report, toWire, type Work } from "./protocol.js";
 import { loadSession, type Padding } from "./session.js";
-import { createTokenizer } from "./tokenizer.js";
 
 type Loaded = Awaited<ReturnType<typeof load>>;
 
@@ -34,20 +35,15 @@ async function checkFiles(folder: string, wanted: Readonly<Record<string, string
 }
 
 function factsOf({ folder, tokenizer, session }: Loaded, threads: number): Report {
-  const { chatTemplate } = folder.tokenizer;
   return {
     kind: "loaded",
     facts: {
       hiddenSize: session.hiddenSize,
       layers: session.layers,
       maxTokens: folder.maxTokens,
-      chatTemplateHash: chatTemplate && createHash("sha256").update(chatTemplate).digest("hex"),
+      ...tokenizerFacts(folder.tokenizer, tokenizer),
       device: "cpu",
       threads,
-      frameTokens: {
-        none: tokenizer.frameSize("none"),
-        chat: chatTemplate === null ? 0 : tokenizer.frameSize("chat"),
-      },
     },
   };
 }

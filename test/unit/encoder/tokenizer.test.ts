@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import fc from "fast-check";
-import type { View } from "../../../../src/encoder/encoder.js";
-import { readEncoderFolder } from "../../../../src/encoder/onnx/folder.js";
-import { createTokenizer } from "../../../../src/encoder/onnx/tokenizer.js";
-import { fixturePath, packagePath, parityRows, tinyRows } from "../../../support/fixtures.js";
-import { refusal } from "../../refusal.js";
+import type { View } from "../../../src/encoder/encoder.js";
+import { readEncoderFolder } from "../../../src/encoder/onnx/folder.js";
+import { createTokenizer } from "../../../src/encoder/tokenizer.js";
+import { fixturePath, packagePath, parityRows, tinyRows } from "../../support/fixtures.js";
+import { refusal } from "../refusal.js";
 
 async function load(folder: string) {
   const { tokenizer: files } = await readEncoderFolder(folder);

@@ -1,10 +1,10 @@
 // Text → token ids by a view. The user's text is tokenised without the special tokens, so that a text that spells
 // `<|im_end|>` or `[CLS]` stays text; the template's own ids are made once. Reads no file.
 import { PreTrainedTokenizer } from "@huggingface/transformers";
-import { JudgeError } from "../../errors.js";
-import type { Tokens, View } from "../encoder.js";
-import { cutTokens } from "../truncate.js";
+import { JudgeError } from "../errors.js";
+import type { Tokens, View } from "./encoder.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
+import { cutTokens } from "./truncate.js";
 
 /** The parsed files of a tokenizer folder. */
 export interface TokenizerFiles {
@@ -117,6 +117,23 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
       return frame.prefixIds.length + frame.suffixIds.length + plainIds(frame.segment("")).length;
     },
   };
+}
+
+/** The tokens of each text, or its own error. */
+export function tokenizeAll(
+  tokenizer: Tokenizer,
+  texts: readonly string[],
+  view: View,
+): (Tokens | JudgeError)[] {
+  return texts.map((text) => {
+    try {
+      return tokenizer.tokenize(text, view);
+    } catch (error) {
+      return error instanceof JudgeError
+        ? error
+        : new JudgeError("encoder_error", "the text cannot be tokenised", { cause: error });
+    }
+  });
 }
 
 function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown>): PreTrainedTokenizer {

@@ -1,7 +1,7 @@
 // A template taken apart: the ids around the user's text are made once, with special tokens; what stands between them is
 // tokenised per text, without.
 import type { PreTrainedTokenizer } from "@huggingface/transformers";
-import { JudgeError } from "../../errors.js";
+import { JudgeError } from "../errors.js";
 
 /** An entry of added_tokens in tokenizer.json. */
 export interface AddedToken {

@@ -1,0 +1,125 @@
+// Reads what tells a model's tokens from its folder: tokenizer.json, tokenizer_config.json, config.json and optionally
+// chat_template.jinja (which Transformers.js ignores, and which outranks the template in tokenizer_config.json).
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import * as z from "zod";
+import { JudgeError } from "../errors.js";
+import type { TokenizerFiles } from "./tokenizer.js";
+
+const TokenizerConfig = z.looseObject({
+  chat_template: z
+    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
+    .nullish(),
+  model_max_length: z.number().nullish(),
+});
+const TokenizerJson = z.looseObject({
+  model: z.looseObject({}),
+  added_tokens: z
+    .array(z.looseObject({ id: z.int(), content: z.string().min(1), special: z.boolean() }))
+    .optional(),
+});
+const ModelConfig = z.looseObject({
+  max_position_embeddings: z.int().positive().nullish(),
+  num_hidden_layers: z.int().positive().nullish(),
+  pad_token_id: z.int().nonnegative().nullish(),
+});
+
+export interface TokenizerFolder {
+  readonly tokenizer: TokenizerFiles;
+  /** the smaller of the tokenizer's and the model's limit */
+  readonly maxTokens: number;
+  readonly padId: number;
+  /** blocks of the model; null where config.json does not say */
+  readonly blockCount: number | null;
+}
+
+/** @throws JudgeError `encoder` naming the file that is missing or wrong */
+export async function readTokenizerFolder(folder: string): Promise<TokenizerFolder> {
+  const names = await listFolder(folder);
+  const tokenizer = await readJson(folder, "tokenizer.json", TokenizerJson);
+  const config = await readJson(folder, "tokenizer_config.json", TokenizerConfig);
+  const model = await readJson(folder, "config.json", ModelConfig);
+  const chatTemplate = names.includes("chat_template.jinja")
+    ? await readFile(join(folder, "chat_template.jinja"), "utf8")
+    : defaultTemplate(config.chat_template);
+  const limits = [config.model_max_length, model.max_position_embeddings].filter(
+    (limit) => typeof limit === "number",
+  );
+  return {
+    tokenizer: { tokenizer, config, chatTemplate } as TokenizerFiles,
+    maxTokens: Math.min(...limits, Number.MAX_SAFE_INTEGER),
+    padId: model.pad_token_id ?? 0,
+    blockCount: model.num_hidden_layers ?? null,
+  };
+}
+
+/** The names of the files in the folder that decide a result, sorted. */
+export async function listDecidingFiles(folder: string): Promise<string[]> {
+  return (await listFolder(folder)).filter((name) => /\.(onnx|onnx[._]data|json|jinja)$/.test(name)).sort();
+}
+
+/** SHA-256 (hex) of every file in the folder that decides a result. */
+export async function hashEncoderFolder(folder: string): Promise<Record<string, string>> {
+  const names = await listDecidingFiles(folder);
+  const hashes: Record<string, string> = {};
+  for (const name of names) {
+    const hash = createHash("sha256");
+    await pipeline(createReadStream(join(folder, name), { highWaterMark: 1 << 20 }), hash);
+    hashes[name] = hash.digest("hex");
+  }
+  return hashes;
+}
+
+/**
+ * SHA-256 over the files' hashes, first 16 hex digits.
+ *
+ * @param settings what else decides a result
+ */
+export function hashOf(files: Readonly<Record<string, string>>, settings: readonly string[] = []): string {
+  const lines = Object.entries(files).map(([name, hash]) => `${hash}  ${name}\n`);
+  return createHash("sha256")
+    .update([...lines, ...settings].join(""))
+    .digest("hex")
+    .slice(0, 16);
+}
+
+/** @throws JudgeError `encoder` when there is no such folder */
+export async function listFolder(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    throw new JudgeError(
+      "encoder",
+      "the encoder folder cannot be read; set the encoder's path to a folder with tokenizer.json, and with model.onnx where the model runs here",
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function readJson<T>(folder: string, name: string, schema: z.ZodType<T>): Promise<T> {
+  let content: unknown;
+  try {
+    content = JSON.parse(await readFile(join(folder, name), "utf8"));
+  } catch (error) {
+    const finding = error instanceof SyntaxError ? "is not JSON" : "cannot be read";
+    throw new JudgeError("encoder", `${name} ${finding}; restore it from the encoder's original files`, {
+      cause: error,
+    });
+  }
+  const result = schema.safeParse(content);
+  if (!result.success) {
+    const issue = result.error.issues[0]!;
+    throw new JudgeError("encoder", `${name}: ${issue.path.join(".") || "the file"}: ${issue.message}`);
+  }
+  return result.data;
+}
+
+function defaultTemplate(template: z.infer<typeof TokenizerConfig>["chat_template"]): string | null {
+  if (typeof template === "string") return template;
+  return template?.find((entry) => entry.name === "default")?.template ?? null;
+}

@@ -1,0 +1,186 @@
+// Asks a vLLM server for one prefill: token ids in, the path of the file with their hidden states out. Servers are tried
+// in turn; the sockets are this client's own. Opens no file.
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import * as z from "zod";
+import { JudgeError } from "../../errors.js";
+import { linked } from "./linked-signal.js";
+
+export interface ClientParts {
+  /** such as `http://127.0.0.1:8000/v1`, tried in turn */
+  readonly baseUrls: readonly string[];
+  /** the model's name on the server */
+  readonly servedModel: string;
+  readonly apiKey: string | null;
+  /** how long one server may take for one reply */
+  readonly timeoutMs: number;
+  readonly maxInFlight: number;
+}
+
+export interface Client {
+  /**
+   * One prefill.
+   *
+   * @returns the path that the server names, unchecked
+   * @throws JudgeError `encoder_down` when no server answers; `encoder_error` for what a server refuses;
+   *   `overloaded` when all that answer are; `signal.reason` when aborted
+   */
+  prefill(ids: readonly number[], signal: AbortSignal): Promise<string>;
+  /** Tokens that the server takes for the model, the generated one included; null where it does not say. Fails as above. */
+  contextLength(signal: AbortSignal): Promise<number | null>;
+  /** Ends every socket. */
+  close(): void;
+}
+
+const maxReplyBytes = 1 << 20;
+/** Below the 5 seconds after which the server ends idle sockets, so that none is reused just as it ends. */
+const idleSocketMs = 4000;
+const Reply = z.looseObject({
+  kv_transfer_params: z.looseObject({ hidden_states_path: z.string().min(1) }),
+});
+const ModelsReply = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string(), max_model_len: z.int().positive().nullish() })),
+});
+const ErrorReply = z.looseObject({ error: z.looseObject({ message: z.string() }) });
+
+export function createClient(parts: ClientParts): Client {
+  const { baseUrls, servedModel, apiKey } = parts;
+  const options = { keepAlive: true, maxSockets: parts.maxInFlight, timeout: idleSocketMs };
+  const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
+  /** the server that answered last is asked first */
+  let preferred = 0;
+
+  /** The JSON of a reply with status 200. */
+  async function ask(
+    baseUrl: string,
+    path: string,
+    body: string | null,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const url = new URL(`${baseUrl.replace(/\/+$/, "")}${path}`);
+    const agent = agents[url.protocol as keyof typeof agents];
+    const send = url.protocol === "https:" ? requestHttps : requestHttp;
+    const headers = {
+      ...(body !== null && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+      ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
+    };
+    const method = body === null ? "GET" : "POST";
+    const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const request = send(url, { method, agent, headers, signal }, (response) => {
+        readText(response).then((reply) => resolve({ status: response.statusCode!, text: reply }), reject);
+      });
+      request.on("error", reject);
+      request.end(body);
+    });
+    if (status !== 200) throw refusalOf(status, text);
+    return parseJson(text);
+  }
+
+  /** Asks the servers in turn until one answers. */
+  async function askInTurn(path: string, body: string | null, signal: AbortSignal): Promise<unknown> {
+    let fault: unknown;
+    for (let turn = 0; turn < baseUrls.length; turn++) {
+      const index = (preferred + turn) % baseUrls.length;
+      try {
+        const reply = await withTimeout(parts.timeoutMs, signal, (limited) =>
+          ask(baseUrls[index]!, path, body, limited),
+        );
+        preferred = index;
+        return reply;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof JudgeError && error.code === "encoder_error") throw error;
+        // "overloaded" outlives "down": that server will answer again
+        if (!(fault instanceof JudgeError && fault.code === "overloaded")) fault = error;
+      }
+    }
+    throw fault instanceof JudgeError
+      ? fault
+      : new JudgeError("encoder_down", "no vLLM server answers; check base_url and the server's own log", {
+          cause: fault,
+        });
+  }
+
+  return {
+    async contextLength(signal) {
+      const reply = ModelsReply.safeParse(await askInTurn("/models", null, signal));
+      return reply.data?.data.find(({ id }) => id === servedModel)?.max_model_len ?? null;
+    },
+    async prefill(ids, signal) {
+      const body = JSON.stringify({
+        model: servedModel,
+        prompt: ids,
+        max_tokens: 1,
+        kv_transfer_params: { include_output_tokens: false },
+      });
+      const reply = Reply.safeParse(await askInTurn("/completions", body, signal));
+      if (reply.success) return reply.data.kv_transfer_params.hidden_states_path;
+      throw new JudgeError(
+        "encoder_error",
+        "the vLLM server's reply names no hidden_states_path; start it with extract_hidden_states and the ExampleHiddenStatesConnector",
+      );
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** Runs `work` with a signal that follows `outer` and aborts after `timeoutMs` with `encoder_down`. */
+function withTimeout<T>(
+  timeoutMs: number,
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return linked(outer, async (controller) => {
+    const timer = setTimeout(() => {
+      controller.abort(
+        new JudgeError("encoder_down", `the vLLM server gave no reply within ${timeoutMs} ms`),
+      );
+    }, timeoutMs);
+    try {
+      return await work(controller.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    // leaving the loop ends the socket
+    if (size > maxReplyBytes) throw new JudgeError("encoder_error", "the vLLM server's reply is over 1 MiB");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The server's own words are not passed on: they may quote what was sent. */
+function refusalOf(status: number, text: string): JudgeError {
+  if (status === 429) return new JudgeError("overloaded", "the vLLM server is overloaded; ask again later");
+  if (status >= 500) {
+    return new JudgeError("encoder_down", `the vLLM server answered ${status}; see its own log`);
+  }
+  const error = ErrorReply.safeParse(parseJson(text));
+  const message = error.success ? error.data.error.message : "";
+  const finding =
+    status === 404
+      ? "does not know the model (404); set served_model to a name of its /v1/models"
+      : status === 401 || status === 403
+        ? `refused the API key (${status}); set api_key_env to the variable that holds it`
+        : /maximum context length|max_model_len|longer than the maximum/i.test(message)
+          ? `takes fewer tokens than were sent (${status}); lower the judge's max_tokens`
+          : `refused the request (${status}); see its own log`;
+  return new JudgeError("encoder_error", `the vLLM server ${finding}`);
+}

@@ -1,0 +1,53 @@
+// At most so many calls at once; the others wait in order, and leave when nobody waits for them any more.
+import { JudgeError } from "../../errors.js";
+
+export interface Limiter {
+  /**
+   * Runs `work` once there is room.
+   *
+   * @throws JudgeError `overloaded` where too many wait already; `signal.reason` when aborted while waiting
+   */
+  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+export function createLimiter(maxInFlight: number, queueLimit: number): Limiter {
+  let inFlight = 0;
+  const waiting: (() => void)[] = [];
+
+  function room(signal: AbortSignal): Promise<void> {
+    if (inFlight < maxInFlight) {
+      inFlight++;
+      return Promise.resolve();
+    }
+    if (waiting.length >= queueLimit) {
+      throw new JudgeError("overloaded", "more is asked than the encoder can do in time; ask again later");
+    }
+    return new Promise((resolve, reject) => {
+      const enter = () => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = () => {
+        waiting.splice(waiting.indexOf(enter), 1);
+        reject(signal.reason);
+      };
+      waiting.push(enter);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  return {
+    async run(work, signal) {
+      signal.throwIfAborted();
+      await room(signal);
+      try {
+        return await work();
+      } finally {
+        // the place passes to the next in line
+        const next = waiting.shift();
+        if (next === undefined) inFlight--;
+        else next();
+      }
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// Whether the servers can be used: one real prefill at the start, again when a call found none, and from then on until one
+// is there. Does not know how a prefill is made.
+import { asJudgeError } from "../../errors.js";
+
+export interface ProbeParts<T> {
+  readonly retryMs: number;
+  /** one prefill */
+  readonly look: () => Promise<T>;
+  up(restarts: number): void;
+  down(reason: string): void;
+}
+
+export interface Probe<T> {
+  readonly up: boolean;
+  /** @throws what the first look throws */
+  start(): Promise<T>;
+  /** A call found no server: look, and be down if that is so. */
+  suspect(): void;
+  close(): void;
+}
+
+export function createProbe<T>({ retryMs, look, up, down }: ProbeParts<T>): Probe<T> {
+  let isUp = false;
+  let isClosed = false;
+  let looking = false;
+  let restarts = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function lookAgain(): Promise<void> {
+    if (looking || isClosed) return;
+    looking = true;
+    try {
+      await look();
+      if (!isClosed && !isUp) {
+        isUp = true;
+        restarts++;
+        up(restarts);
+      }
+    } catch (error) {
+      if (isClosed) return;
+      if (isUp) down(asJudgeError(error).message);
+      isUp = false;
+      timer = setTimeout(lookAgain, retryMs);
+      timer.unref();
+    } finally {
+      looking = false;
+    }
+  }
+
+  return {
+    get up() {
+      return isUp;
+    },
+    async start() {
+      const found = await look();
+      isUp = !isClosed;
+      up(restarts);
+      return found;
+    },
+    suspect() {
+      if (isUp) void lookAgain();
+    },
+    close() {
+      isClosed = true;
+      isUp = false;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,180 @@
+// The adapter of the encoder port for a vLLM server that extracts hidden states: tokens are made here, the model runs
+// there, and its hidden states come back through a folder that both see.
+import { JudgeError } from "../../errors.js";
+import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
+import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
+import { shorten } from "../shorten.js";
+import { createTokenizer, type Tokenizer, tokenizeAll } from "../tokenizer.js";
+import { tokenizerFacts } from "../tokenizer-facts.js";
+import { createClient } from "./client.js";
+import { checkFolder } from "./folder-check.js";
+import { takeFile } from "./hidden-state-file.js";
+import { type HiddenStates, largestFile, readHiddenStates } from "./hidden-states.js";
+import { createLimiter } from "./limiter.js";
+import { linked } from "./linked-signal.js";
+import type { VllmEncoderParts } from "./parts.js";
+import { createProbe } from "./probe.js";
+import { type Sweeper, startSweeper } from "./sweep.js";
+
+const probeText = "Hi";
+const probeView: View = { template: "none", maxTokens: 64, truncation: "right" };
+
+export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
+  const { id, events, hiddenStatesRoot } = parts;
+  const client = createClient(parts);
+  const limiter = createLimiter(parts.maxInFlight, parts.queueLimit);
+  const calls = new Set<AbortController>();
+  const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
+  let tokenizer: Tokenizer | undefined;
+  let facts: EncoderFacts | undefined;
+  let sweeper: Sweeper | undefined;
+  let isClosed = false;
+  const warned = new Set<string>();
+
+  /** Each once: what is wrong with a folder is wrong again with the next file. */
+  const warn = (finding: string) => {
+    if (!warned.has(finding)) events.warning(finding);
+    warned.add(finding);
+  };
+  const closed = () => new JudgeError("encoder_down", `encoder ${id} is not running`);
+
+  async function prefill(ids: readonly number[], signal: AbortSignal): Promise<HiddenStates> {
+    const expected = { ids, captured, hiddenSize: facts?.hiddenSize ?? null };
+    const path = await client.prefill(ids, signal);
+    const rules = {
+      root: hiddenStatesRoot,
+      timeoutMs: parts.fileTimeoutMs,
+      maxBytes: largestFile(expected),
+      onLeftBehind: (code: string) => warn(`a hidden-state file cannot be removed (${code})`),
+    };
+    return readHiddenStates(await takeFile(path, rules, signal), expected);
+  }
+
+  /** Runs `work` with a signal that follows `outer` and this encoder's end. */
+  function call<T>(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return linked(outer, async (controller) => {
+      if (isClosed) throw closed();
+      calls.add(controller);
+      return await work(controller.signal).finally(() => calls.delete(controller));
+    });
+  }
+
+  const probe = createProbe({
+    retryMs: parts.retryMs,
+    look: async () => {
+      const [tokens] = tokenizeAll(tokenizer!, [probeText], probeView);
+      if (tokens instanceof JudgeError) throw tokens;
+      return await call(undefined, (signal) => prefill(tokens!.ids, signal));
+    },
+    up: (restarts) => events.up({ device: "vllm" }, restarts),
+    down: (reason) => events.down({ code: null, signal: null, retryMs: parts.retryMs, reason }),
+  });
+
+  async function encodeTokens(
+    entry: Tokens | JudgeError,
+    options: EncodeOptions,
+    signal: AbortSignal,
+  ): Promise<Encoding | JudgeError> {
+    if (entry instanceof JudgeError) return entry;
+    try {
+      const states = await limiter.run(async () => {
+        if ((options.expiresAt?.() ?? Number.POSITIVE_INFINITY) <= performance.now()) {
+          throw new JudgeError(
+            "overloaded",
+            "more is asked than the encoder can do in time; ask again later",
+          );
+        }
+        return await prefill(entry.ids, signal);
+      }, signal);
+      const pooled = states.pool(options.layers, options.pooling);
+      return { pooled, tokenCount: entry.ids.length, truncated: entry.truncated };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof JudgeError)) {
+        return new JudgeError("encoder_error", "the encoder failed on this text", { cause: error });
+      }
+      if (error.code === "encoder_down") probe.suspect();
+      return error;
+    }
+  }
+
+  async function load(): Promise<EncoderFacts> {
+    const warning = await checkFolder(hiddenStatesRoot);
+    if (warning !== null) warn(warning);
+    const [folder, files] = await Promise.all([
+      readTokenizerFolder(parts.folder),
+      hashEncoderFolder(parts.folder),
+    ]);
+    tokenizer = createTokenizer(folder.tokenizer);
+    const { hiddenSize } = await probe.start();
+    const context = await call(undefined, client.contextLength);
+    // what the server captures there is not yet normalised: not the last of Transformers' hidden states
+    const layers = captured.filter((layer) => layer < (folder.blockCount ?? Number.POSITIVE_INFINITY));
+    const settings = ["vllm", parts.servedModel, captured.join(",")].map((setting) => `${setting}\n`);
+    return {
+      hiddenSize,
+      layers: layers.sort((a, b) => a - b),
+      // one place is the generated token's
+      maxTokens: Math.min(folder.maxTokens, context ?? Number.POSITIVE_INFINITY) - 1,
+      ...tokenizerFacts(folder.tokenizer, tokenizer),
+      device: "vllm",
+      threads: 1,
+      files,
+      hash: hashOf(files, settings),
+    };
+  }
+
+  return {
+    id,
+    modelName: parts.modelName,
+    get up() {
+      return probe.up;
+    },
+    get facts() {
+      if (facts === undefined) throw new JudgeError("encoder_down", `encoder ${id} has not been started`);
+      return facts;
+    },
+    async start() {
+      try {
+        facts = await load();
+      } catch (error) {
+        throw error instanceof JudgeError
+          ? new JudgeError("encoder", `encoder ${id}: ${error.message}`, { cause: error })
+          : error;
+      }
+      sweeper = startSweeper({
+        root: hiddenStatesRoot,
+        intervalMs: parts.sweepIntervalMs,
+        staleMs: parts.staleMs,
+        onError: (code) => warn(`stale hidden-state files cannot be removed (${code})`),
+      });
+    },
+    async encode(texts, options) {
+      options.signal?.throwIfAborted();
+      if (!probe.up) throw closed();
+      const started = performance.now();
+      const shortened = shorten(texts, options.view);
+      const tokens = tokenizeAll(tokenizer!, shortened.texts, options.view);
+      const tokenized = performance.now();
+      const encodings = await call(options.signal, (signal) =>
+        Promise.all(tokens.map((entry) => encodeTokens(entry, options, signal))),
+      );
+      return {
+        encodings: encodings.map(shortened.flag),
+        milliseconds: { tokenize: tokenized - started, prefill: performance.now() - tokenized },
+      };
+    },
+    async tokenize(texts, view) {
+      if (tokenizer === undefined) throw closed();
+      const shortened = shorten(texts, view);
+      return tokenizeAll(tokenizer, shortened.texts, view).map(shortened.flag);
+    },
+    async close() {
+      isClosed = true;
+      probe.close();
+      for (const controller of calls) controller.abort(closed());
+      client.close();
+      await sweeper?.stop();
+    },
+  };
+}

@@ -1,0 +1,259 @@
+// The vLLM adapter in service: several servers, limits, aborted calls, servers that go and come back, what is refused at
+// the start, and files that nobody came for.
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Encoder } from "../../src/encoder/encoder.js";
+import { JudgeError } from "../../src/errors.js";
+import {
+  capturedLayers,
+  encodeOne,
+  faultOf,
+  openFileCount,
+  options,
+  until,
+  vllmEncoder,
+  vllmFolders,
+  withVllm,
+} from "../support/vllm-encoder.js";
+import { startVllmServer } from "../support/vllm-server.js";
+
+test("servers are tried in turn, and the one that answered is asked first", async () => {
+  await withVllm({}, async ({ server, folders }) => {
+    const second = await startVllmServer({ ...folders, layers: capturedLayers });
+    const encoder = vllmEncoder({
+      url: "",
+      root: folders.root,
+      layers: capturedLayers,
+      baseUrls: [server.url, second.url],
+    });
+    try {
+      await encoder.start();
+      assert.equal(second.requests.length, 0);
+      const wanted = await encodeOne(encoder);
+      server.fault = "500";
+      const asked = server.requests.length;
+      assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
+      assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
+      assert.equal(server.requests.length, asked + 1);
+      assert.equal(second.requests.length, 2);
+      assert.ok(encoder.up);
+    } finally {
+      await encoder.close();
+      await second.close();
+    }
+  });
+});
+
+test("no more than max_in_flight requests at once, and more than the queue holds are overloaded", async () => {
+  await withVllm({ maxInFlight: 2, queueLimit: 3 }, async ({ encoder, server }) => {
+    server.fault = "late reply";
+    const texts = Array.from({ length: 8 }, (_, index) => `text ${index}`);
+    const { encodings } = await encoder.encode(texts, options);
+    const codes = encodings.map((entry) => (entry instanceof JudgeError ? entry.code : "fine"));
+    assert.deepEqual(codes, [...Array(5).fill("fine"), ...Array(3).fill("overloaded")]);
+    assert.equal(server.load.most, 2);
+    const expired = await faultOf(encoder, { expiresAt: () => performance.now() - 1 });
+    assert.equal(expired.code, "overloaded");
+  });
+});
+
+test("the key is sent as a bearer token, and only ids are sent of a text", async () => {
+  await withVllm({ apiKey: "secret-key" }, async ({ encoder, server }) => {
+    await encodeOne(encoder);
+    const [tokens] = await encoder.tokenize(["What is 7326 - 147?"], options.view);
+    const { ids, authorization } = server.requests.at(-1)!;
+    assert.equal(authorization, "Bearer secret-key");
+    assert.ok(!(tokens instanceof JudgeError));
+    assert.deepEqual(ids, tokens!.ids);
+  });
+});
+
+for (const fault of ["hung", "never"] as const) {
+  test(`an aborted call leaves a server that is ${fault} at once, and leaks nothing`, async () => {
+    await withVllm({ timeoutMs: 60_000, fileTimeoutMs: 60_000 }, async ({ encoder, server, folders }) => {
+      const openBefore = openFileCount();
+      server.fault = fault;
+      const controller = new AbortController();
+      const reason = new JudgeError("deadline", "too late");
+      const running = encoder.encode(["a", "b"], { ...options, signal: controller.signal });
+      setTimeout(() => controller.abort(reason), 50);
+      await assert.rejects(running, (error) => error === reason);
+      await until(() => server.load.now === 0, "the requests have ended");
+      await until(() => openFileCount() <= openBefore, "its files are closed");
+      await until(() => readdirSync(folders.root).length === 0, "the folder is empty");
+      assert.ok(encoder.up);
+    });
+  });
+}
+
+test("close ends what is under way with encoder_down", async () => {
+  await withVllm({ timeoutMs: 60_000 }, async ({ encoder, server }) => {
+    server.fault = "hung";
+    const running = assert.rejects(encoder.encode(["a"], options), { code: "encoder_down" });
+    await until(() => server.load.now === 1, "the request is there");
+    await encoder.close();
+    await running;
+    assert.equal(encoder.up, false);
+    await until(() => server.sockets.size === 0, "its sockets are closed");
+  });
+});
+
+test("a server that goes takes the encoder down, and up again when it comes back", async () => {
+  const told: string[] = [];
+  const events = {
+    up: (_: object, restarts: number) => void told.push(`up ${restarts}`),
+    down: ({ reason }: { reason: string }) => void told.push(`down: ${reason}`),
+    warning: (finding: string) => void told.push(finding),
+  };
+  await withVllm({ events }, async ({ encoder, server, folders }) => {
+    const wanted = await encodeOne(encoder);
+    await server.close();
+    assert.equal((await faultOf(encoder)).code, "encoder_down");
+    await until(() => !encoder.up, "the encoder is down");
+    await assert.rejects(encoder.encode(["a"], options), { code: "encoder_down" });
+    const port = Number(new URL(server.url).port);
+    const back = await startVllmServer({ ...folders, layers: capturedLayers, port });
+    try {
+      await until(() => encoder.up, "the encoder is up");
+      assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
+    } finally {
+      await encoder.close();
+      await back.close();
+    }
+  });
+  const down = "down: no vLLM server answers; check base_url and the server's own log";
+  assert.deepEqual(told, ["up 0", down, "up 1"]);
+});
+
+test("a text that is longer than the server takes fails alone, and says what to lower", async () => {
+  await withVllm({}, async ({ encoder }) => {
+    const view = { ...options.view, maxTokens: 5000 };
+    const { encodings } = await encoder.encode(["fine", "word ".repeat(3000)], { ...options, view });
+    const [fine, long] = encodings;
+    assert.ok(!(fine instanceof JudgeError));
+    assert.ok(long instanceof JudgeError);
+    assert.equal(long.code, "encoder_error");
+    assert.match(long.message, /fewer tokens than were sent \(400\); lower the judge's max_tokens/);
+    assert.equal(encoder.facts.maxTokens, 511);
+  });
+});
+
+test("no more tokens are offered than the server takes beside the one it generates", async () => {
+  const folders = vllmFolders();
+  const server = await startVllmServer({ ...folders, layers: capturedLayers, contextLength: 300 });
+  const encoder = vllmEncoder({ url: server.url, root: folders.root, layers: capturedLayers });
+  try {
+    await encoder.start();
+    const { maxTokens } = encoder.facts;
+    assert.equal(maxTokens, 299);
+    const view = { ...options.view, maxTokens };
+    const { encodings } = await encoder.encode(["word ".repeat(3000)], { ...options, view });
+    assert.ok(!(encodings[0] instanceof JudgeError));
+    assert.equal(encodings[0]!.tokenCount, maxTokens);
+  } finally {
+    await encoder.close();
+    await server.close();
+    folders.remove();
+  }
+});
+
+test("layer_offset moves what a captured id is called, and the last block is not offered", async () => {
+  await withVllm({ layerOffset: 1 }, async ({ encoder, server, folders }) => {
+    assert.deepEqual(encoder.facts.layers, [1, 5]);
+    const plain = vllmEncoder({ url: server.url, root: folders.root, layers: capturedLayers });
+    const last = vllmEncoder({ url: server.url, root: folders.root, layers: capturedLayers, layerOffset: 4 });
+    try {
+      await Promise.all([plain.start(), last.start()]);
+      const [moved, straight] = await Promise.all([
+        encoder.encode(["a"], { ...options, layers: [1, 5] }),
+        plain.encode(["a"], options),
+      ]);
+      const vectors = ({ encodings }: Awaited<ReturnType<Encoder["encode"]>>) => {
+        assert.ok(!(encodings[0] instanceof JudgeError));
+        return [...encodings[0]!.pooled.values()];
+      };
+      assert.deepEqual(vectors(moved), vectors(straight));
+      assert.deepEqual(last.facts.layers, [4]);
+      assert.notEqual(encoder.facts.hash, plain.facts.hash);
+    } finally {
+      await Promise.all([plain.close(), last.close()]);
+    }
+  });
+});
+
+test("a start is refused in one line that names the encoder", async () => {
+  await withVllm({}, async ({ server, folders: { root, outside } }) => {
+    const missing = join(root, "missing");
+    writeFileSync(join(outside, "file"), "");
+    const given = { url: server.url, root, layers: capturedLayers };
+    for (const [changes, message] of [
+      [{ folder: missing }, /encoder folder cannot be read/],
+      [{ hiddenStatesRoot: missing }, /hidden_states_root cannot be read \(ENOENT\)/],
+      [{ hiddenStatesRoot: join(outside, "file") }, /hidden_states_root is not a folder/],
+      [{ hiddenStatesRoot: outside }, /outside hidden_states_root/],
+      [{ servedModel: "other" }, /does not know the model/],
+      [{ capturedLayers: [0, 1, 4] }, /of 2 layers, captured_layers names 3/],
+      [{ baseUrls: ["http://127.0.0.1:9/v1"] }, /no vLLM server answers/],
+    ] as const) {
+      const encoder = vllmEncoder({ ...given, ...changes });
+      await assert.rejects(encoder.start(), (error) => {
+        assert.ok(error instanceof JudgeError);
+        assert.equal(error.code, "encoder");
+        assert.match(error.message, /^encoder far: /);
+        assert.match(error.message, message);
+        return true;
+      });
+      assert.equal(encoder.up, false);
+      await encoder.close();
+    }
+  });
+});
+
+test("a folder that others can enter is warned of, once", async () => {
+  const folders = vllmFolders();
+  const server = await startVllmServer({ ...folders, layers: capturedLayers });
+  try {
+    for (const [mode, count] of [
+      [0o755, 1],
+      [0o770, 0],
+    ] as const) {
+      chmodSync(folders.root, mode);
+      const warnings: string[] = [];
+      const events = { up() {}, down() {}, warning: (finding: string) => void warnings.push(finding) };
+      const encoder = vllmEncoder({ url: server.url, root: folders.root, layers: capturedLayers, events });
+      await encoder.start();
+      await encoder.close();
+      assert.equal(warnings.length, count);
+      for (const warning of warnings) assert.match(warning, /every user of this machine can enter/);
+    }
+  } finally {
+    await server.close();
+    folders.remove();
+  }
+});
+
+test("stale files are swept and no others, and a folder that is gone ends nothing", async () => {
+  const warnings: string[] = [];
+  const events = { up() {}, down() {}, warning: (finding: string) => void warnings.push(finding) };
+  await withVllm({ sweepIntervalMs: 20, staleMs: 5000, events }, async ({ encoder, folders: { root } }) => {
+    const hourAgo = Date.now() / 1000 - 3600;
+    for (const name of ["old.safetensors", "old.safetensors.lock", "old.txt", "new.safetensors"]) {
+      writeFileSync(join(root, name), "");
+      if (name.startsWith("old")) utimesSync(join(root, name), hourAgo, hourAgo);
+    }
+    mkdirSync(join(root, "folder.safetensors"));
+    utimesSync(join(root, "folder.safetensors"), hourAgo, hourAgo);
+    await until(() => !existsSync(join(root, "old.safetensors.lock")), "the stale files are gone");
+    await sleep(50);
+    assert.deepEqual(readdirSync(root).sort(), ["folder.safetensors", "new.safetensors", "old.txt"]);
+    assert.deepEqual(warnings, []);
+    rmSync(root, { recursive: true });
+    await until(() => warnings.length > 0, "the missing folder is told");
+    assert.deepEqual(warnings, ["stale hidden-state files cannot be removed (ENOENT)"]);
+    mkdirSync(root, { mode: 0o700 });
+    await encodeOne(encoder);
+  });
+});
