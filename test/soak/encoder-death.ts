@@ -29,7 +29,7 @@ const hangLimitMs = 90_000;
 /** kill -9 every two seconds of one of two encoders: every reply is right or marked, and both come back. */
 export async function killEncoders(context: TestContext, durationMs: number, seed: number): Promise<void> {
   const random = createRandom(seed);
-  const server = await startServe("");
+  const server = await startServe("[runtime]\ncache_bytes = 0\n");
   try {
     const prompts = somePrompts(12);
     const cases = [
@@ -101,7 +101,9 @@ async function outlastHang(context: TestContext, server: ServeProcess, encoder: 
 
 /** An encoder without room for a long prompt, then one that is killed as the kernel does when memory is out. */
 export async function starveEncoder(context: TestContext): Promise<void> {
-  const server = await startServe(`[runtime]\ndeadline_ms = 20000\n[judges.${defaultJudge}]\n`);
+  const server = await startServe(
+    `[runtime]\ndeadline_ms = 20000\ncache_bytes = 0\n[judges.${defaultJudge}]\n`,
+  );
   try {
     const long = await askAlone(server.url, defaultJudge, [promptOfWords(1, 1200)]);
     const short = await askAlone(server.url, defaultJudge, somePrompts(4));

@@ -45,7 +45,9 @@ export async function holdMemory(context: TestContext, settings: MemorySettings)
   const { requests, warmUp, limitMs, seed, watched } = settings;
   const preload = new URL("./collect-on-signal.js", import.meta.url).href;
   const env = { NODE_OPTIONS: `${nodeOptions} --import=${preload}` };
-  const server = await startServe(`[log]\nlevel = "warn"\n${fastConfig(10_000)}`, { env });
+  // small, so that the cache is full before memory is measured
+  const cacheBytes = 200_000;
+  const server = await startServe(`[log]\nlevel = "warn"\n${fastConfig(10_000, cacheBytes)}`, { env });
   try {
     const prompts = Array.from({ length: 40 }, (_, index) => promptOfWords(index, 8 + (index % 16)));
     const known = await askAlone(server.url, fastJudge, prompts);

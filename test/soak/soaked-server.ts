@@ -7,10 +7,12 @@ import type { ServeProcess } from "../cli/shutdown-process.js";
 export const fastJudge = "prefill-judge-fast";
 export const defaultJudge = "prefill-judge";
 
-/** A configuration with the fast judge alone. */
-export function fastConfig(deadlineMs: number): string {
-  // a small cache, so that it is full before memory is measured
-  return `[runtime]\ndeadline_ms = ${deadlineMs}\ncache_bytes = 200000\n[judges.${fastJudge}]\n`;
+/**
+ * A configuration with the fast judge alone. Results are kept only where that is asked for: the others are to reach the
+ * encoder, though their prompts come again.
+ */
+export function fastConfig(deadlineMs: number, cacheBytes = 0): string {
+  return `[runtime]\ndeadline_ms = ${deadlineMs}\ncache_bytes = ${cacheBytes}\n[judges.${fastJudge}]\n`;
 }
 
 /** Different prompts of 10 to 60 words. */
