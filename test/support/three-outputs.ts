@@ -1,5 +1,5 @@
 // A checkpoint of three outputs with costs, made from the embedded smollm2-135m: a model between the two, whose probability is
-// that of the weak one through a calibration, so that the reference probabilities of the two give that of the third.
+// the weak one's raw one through another calibration, so that the reference probabilities of the two give that of the third.
 import { createHash } from "node:crypto";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";
 import { writeRouterJson2 } from "../../src/checkpoint/router-json-write.js";
@@ -15,10 +15,14 @@ export const outputs = { weak, middle: "middle", strong };
 export const costs = { [weak]: 1, [outputs.middle]: 4, [strong]: 10 };
 
 /** What the reference says of a prompt, by output. */
-export function referenceOf({ probabilities }: ParityRow): Record<string, number> {
-  const p = probabilities[weak]!;
+export function referenceOf({ probabilities, raw }: ParityRow): Record<string, number> {
+  const p = raw[weak]!;
   const odds = (p / (1 - p)) ** calibration.slope * Math.exp(calibration.intercept);
-  return { [weak]: p, [outputs.middle]: odds / (1 + odds), [strong]: probabilities[strong]! };
+  return {
+    [weak]: probabilities[weak]!,
+    [outputs.middle]: odds / (1 + odds),
+    [strong]: probabilities[strong]!,
+  };
 }
 
 /** Writes the checkpoint into `folder`. */
