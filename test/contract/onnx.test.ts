@@ -1,7 +1,7 @@
 // The ONNX adapter on the tiny encoder and on both embedded ones: the contract, the tiny encoder's reference values, and
 // padding on either side.
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -9,6 +9,7 @@ import type { Encoding, View } from "../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { pooledKey } from "../../src/features/pooled.js";
 import { fixturePath, largestDifference, packagePath, parityRows, tinyRows } from "../support/fixtures.js";
+import { writePoisonable } from "../support/poisonable.js";
 import { encoderContract, relativeDifference } from "./encoder-contract.js";
 
 const chat: View = { template: "chat", maxTokens: 512, truncation: "middle" };
@@ -34,7 +35,7 @@ function create(folder: string, paddingSide: "left" | "right" = "right") {
   });
 }
 
-const poisonable = writePoisonable();
+const poisonable = writePoisonable(mkdtempSync(join(tmpdir(), "poison-")));
 after(() => rmSync(poisonable, { recursive: true }));
 for (const { name, folder, view } of subjects) {
   const poison = { create: () => create(poisonable), text: "bad <poison>" };
@@ -97,15 +98,4 @@ for (const { name, folder, view } of subjects.slice(1)) {
       await Promise.all([left.close(), right.close()]);
     }
   });
-}
-
-/** The tiny encoder with a token in its vocabulary that the model has no embedding for. */
-function writePoisonable(): string {
-  const folder = mkdtempSync(join(tmpdir(), "poison-"));
-  cpSync(fixturePath("tiny-encoder"), folder, { recursive: true });
-  const tokenizer = JSON.parse(readFileSync(join(folder, "tokenizer.json"), "utf8"));
-  const flags = { special: false, single_word: false, lstrip: false, rstrip: false, normalized: false };
-  tokenizer.added_tokens.push({ id: 5000, content: "<poison>", ...flags });
-  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(tokenizer));
-  return folder;
 }

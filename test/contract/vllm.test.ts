@@ -2,12 +2,14 @@
 // recorded, and the encodings of the ONNX adapter.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Encoding, View } from "../../src/encoder/encoder.js";
 import { readHiddenStates } from "../../src/encoder/vllm/hidden-states.js";
 import { pooledKey } from "../../src/features/pooled.js";
 import { fixturePath, largestDifference, readJson, tinyRows } from "../support/fixtures.js";
-import { poisonableTokenizer, vllmEncoder, vllmFolders } from "../support/vllm-encoder.js";
+import { writePoisonable } from "../support/poisonable.js";
+import { vllmEncoder, vllmFolders } from "../support/vllm-encoder.js";
 import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
 import { encoderContract } from "./encoder-contract.js";
 
@@ -30,7 +32,10 @@ encoderContract({
   name: "vllm",
   view: chat,
   create,
-  poison: { create: () => create({ folder: poisonableTokenizer(folders) }), text: "bad <poison>" },
+  poison: {
+    create: () => create({ folder: writePoisonable(join(folders.outside, "poisonable")) }),
+    text: "bad <poison>",
+  },
 });
 
 describe("features equal the reference", () => {

@@ -1,15 +1,6 @@
 // The vLLM adapter on folders of a test's own.
 import assert from "node:assert/strict";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -58,17 +49,6 @@ export function vllmEncoder({ url, root, layers, ...changes }: Given & Partial<V
     events: { up() {}, down() {}, warning() {} },
     ...changes,
   });
-}
-
-/** The tiny encoder's tokenizer with a token that the model has no embedding for. */
-export function poisonableTokenizer({ outside }: VllmFolders): string {
-  const folder = join(outside, "poisonable");
-  cpSync(fixturePath("tiny-encoder"), folder, { recursive: true });
-  const tokenizer = JSON.parse(readFileSync(join(folder, "tokenizer.json"), "utf8"));
-  const flags = { special: false, single_word: false, lstrip: false, rstrip: false, normalized: false };
-  tokenizer.added_tokens.push({ id: 5000, content: "<poison>", ...flags });
-  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(tokenizer));
-  return folder;
 }
 
 /** the ids that the servers of `withVllm` capture */
