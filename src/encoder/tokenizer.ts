@@ -68,6 +68,16 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   if (files.chatTemplate !== null) chatFrames.set("{}", chatFrameFor({}, whole));
 
   const sharedPrefixes = new WeakMap<Frame, readonly number[]>();
+  /** how many tokens the template's own words are at a segment's start and end */
+  const edges = new WeakMap<Frame, { readonly lead: number; readonly trail: number }>();
+  const edgesOf = (frame: Frame) => {
+    const known = edges.get(frame) ?? {
+      lead: plainIds(frame.lead).length,
+      trail: plainIds(frame.trail).length,
+    };
+    edges.set(frame, known);
+    return known;
+  };
 
   const frameOf = ({
     template,
@@ -91,8 +101,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         prefix: frame.prefixIds,
         text: plainIds(frame.segment(text)),
         suffix: frame.suffixIds,
-        lead: plainIds(frame.lead).length,
-        trail: plainIds(frame.trail).length,
+        ...edgesOf(frame),
         suffixIsText: view.template === "chat",
       };
       return cutTokens(parts, view.maxTokens, view.truncation);

@@ -1,13 +1,13 @@
 // The forward pass of one ensemble member. Training and serving share it.
-import { dot } from "./dot.js";
+import { multiply } from "./multiply.js";
 import type { Linear, Member } from "./weights.js";
 
 /** W·x + b with the sum in float64, optionally through ReLU; input [inputSize] → [outputSize]. */
 export function linear(layer: Linear, input: Float64Array, relu: boolean): Float64Array {
-  const { inputSize, outputSize, weight, bias } = layer;
-  const output = new Float64Array(outputSize);
+  const { outputSize, weight, bias } = layer;
+  const output = multiply(weight, outputSize, input);
   for (let row = 0; row < outputSize; row++) {
-    const sum = bias[row]! + dot(weight, row * inputSize, input);
+    const sum = output[row]! + bias[row]!;
     output[row] = relu && sum < 0 ? 0 : sum;
   }
   return output;

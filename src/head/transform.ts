@@ -1,6 +1,6 @@
 // Pooled hidden states → features: combination of layers, StandardScaler, PCA. Sums in float64.
 import { type PooledVectors, pooledKey } from "../features/pooled.js";
-import { dot } from "./dot.js";
+import { multiply } from "./multiply.js";
 import { type FeatureBlock, rawSizeOf } from "./weights.js";
 
 /**
@@ -16,11 +16,7 @@ export function transformBlock(block: FeatureBlock, pooled: PooledVectors): Floa
     const scaled = (centred[index]! - block.scalerMean[index]!) / block.scalerScale[index]!;
     centred[index] = scaled - block.pcaMean[index]!;
   }
-  const features = new Float64Array(block.pcaSize);
-  for (let component = 0; component < block.pcaSize; component++) {
-    features[component] = dot(block.pcaComponents, component * centred.length, centred);
-  }
-  return features;
+  return multiply(block.pcaComponents, block.pcaSize, centred);
 }
 
 /** The layers' vectors as one: [rawSize]. */

@@ -15,6 +15,7 @@ export interface BodyLimits {
 const maxValues = 1_000_000;
 /** Malformed bodies up to this size are searched for the place of the fault. */
 const maxSearchedLength = 2 ** 20;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * The parsed body, checked against `schema`.
@@ -95,7 +96,7 @@ function readBytes(
 
 function decode(bytes: Buffer): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw new JudgeError("invalid_json", "the body is not UTF-8; send JSON as UTF-8");
   }

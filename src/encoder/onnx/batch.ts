@@ -32,9 +32,7 @@ export async function encodeBatch(
   const started = parts.clock();
   const tokens = tokenizeAll(parts.tokenizer, texts, view);
   const tokenized = parts.clock();
-  const encodings: (Encoding | JudgeError)[] = tokens.map((entry) =>
-    entry instanceof JudgeError ? entry : new JudgeError("encoder_error", "the text was not encoded"),
-  );
+  const encoded = new Map<number, Encoding | JudgeError>();
   const prefix = parts.tokenizer.sharedPrefix(view);
   const startsAlike = (row: number) => {
     const { ids } = tokens[row] as Tokens;
@@ -47,12 +45,13 @@ export async function encodeBatch(
   ] as const) {
     for (const group of groupByLength(rows, tokens, maxBatchTokens)) {
       const grouped = group.map((row) => tokens[row] as Tokens);
-      const encoded = await runRows(parts, grouped, wanted, ids);
+      const results = await runRows(parts, grouped, wanted, ids);
       group.forEach((row, index) => {
-        encodings[row] = encoded[index]!;
+        encoded.set(row, results[index]!);
       });
     }
   }
+  const encodings = tokens.map((entry, row) => (entry instanceof JudgeError ? entry : encoded.get(row)!));
   return { encodings, milliseconds: { tokenize: tokenized - started, prefill: parts.clock() - tokenized } };
 }
 
