@@ -23,12 +23,16 @@ export interface ServerSettings {
   readonly deadlineMs: number;
   /** the server's log goes to a file, so that reading it costs the benchmark's process nothing while it measures */
   readonly logFile: string;
+  /** absent: the embedded judges */
+  readonly configFile?: string;
 }
 
 /** @throws Error with the log when the server ends or is not ready after a minute */
-export async function startServer({ threads, deadlineMs, logFile }: ServerSettings): Promise<RunningServer> {
+export async function startServer(settings: ServerSettings): Promise<RunningServer> {
+  const { threads, deadlineMs, logFile, configFile } = settings;
   const main = fileURLToPath(new URL("../../src/main.js", import.meta.url));
   const flags = ["--port", "0", "--threads", `${threads}`, "--deadline-ms", `${deadlineMs}`];
+  if (configFile !== undefined) flags.push("--config", configFile);
   const log = openSync(logFile, "w");
   const started = performance.now();
   const child = spawn(process.execPath, [main, "serve", ...flags], { stdio: ["ignore", "ignore", log] });
