@@ -26,10 +26,13 @@ export interface Header {
   readonly end: number;
 }
 
-/** @throws JudgeError `checkpoint` for a header, or a layout of the bytes behind it, that the format forbids */
-export function readHeader(bytes: Uint8Array): Header {
+/**
+ * @param bytes the file, or as much of it as holds the header
+ * @throws JudgeError `checkpoint` for a header, or a layout of the bytes behind it, that the format forbids
+ */
+export function readHeader(bytes: Uint8Array, fileSize = bytes.byteLength): Header {
   const header = readEntries(bytes);
-  checkLayout(header.entries, bytes.byteLength - header.end);
+  checkLayout(header.entries, fileSize - header.end);
   return header;
 }
 

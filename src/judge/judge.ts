@@ -1,5 +1,6 @@
 // One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged comes
 // back as an abstention, never as an exception, unless it is a bug or the client has left.
+import { withTimeout } from "../abort.js";
 import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
@@ -9,7 +10,6 @@ import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
 import type { CustomVerdict } from "../verdict/custom.js";
 import type { Escalation } from "../verdict/escalation.js";
-import { withDeadline } from "./deadline.js";
 import type { Forward, Limits } from "./forward.js";
 import { prepareView, runSelftest } from "./prepare.js";
 import type { ProbabilityCache, Remembered } from "./probability-cache.js";
@@ -175,7 +175,9 @@ export function createJudge(parts: JudgeParts): Judge {
     const started = clock();
     try {
       const expiresAt = (arrivedMs ?? started) + parts.deadlineMs * texts.length;
-      return await withDeadline(expiresAt - started, signal?.(), (inner) =>
+      const leftMs = expiresAt - started;
+      const late = () => new JudgeError("deadline", `the judge had no result within ${leftMs} ms`);
+      return await withTimeout(leftMs, late, signal?.(), (inner) =>
         judgeBatch(texts, { signal: inner, expiresAt }),
       );
     } catch (error) {

@@ -5,11 +5,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Encoding, View } from "../../src/encoder/encoder.js";
-import { readHiddenStates } from "../../src/encoder/vllm/hidden-states.js";
 import { pooledKey } from "../../src/features/pooled.js";
 import { fixturePath, largestDifference, readJson, tinyRows } from "../support/fixtures.js";
 import { writePoisonable } from "../support/poisonable.js";
 import { vllmEncoder, vllmFolders } from "../support/vllm-encoder.js";
+import { readBytes } from "../support/vllm-files.js";
 import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
 import { encoderContract } from "./encoder-contract.js";
 
@@ -85,7 +85,7 @@ for (const [name, measure, tolerance] of [
   // the whole model ran in bfloat16, whose steps are 2^-8 of a value: the error is relative to the vector
   ["bfloat16", relativeError, 2e-2],
 ] as const) {
-  test(`recorded files of a real server, ${name}: below the last block as the reference within ${tolerance}`, (context) => {
+  test(`recorded files of a real server, ${name}: below the last block as the reference within ${tolerance}`, async (context) => {
     const { calls } = readJson<Recorded>(fixturePath(`vllm/${name}.json`));
     assert.ok(calls.length >= 2);
     let largest = 0;
@@ -93,18 +93,17 @@ for (const [name, measure, tolerance] of [
       const row = tinyRows().find((candidate) => candidate.prompt === prompt)!;
       const bytes = new Uint8Array(readFileSync(fixturePath(`vllm/${file}`)));
       const expected = { ids: row.input_ids, captured: [0, 1, 4, 8], hiddenSize: null };
-      const states = readHiddenStates(bytes, expected);
-      assert.equal(states.hiddenSize, 24);
-      const pooled = states.pool([0, 1, 4], ["mean", "last"]);
-      assert.equal(pooled.size, 6);
+      const wanted = { layers: [0, 1, 4, 8], pooling: ["mean", "last"] } as const;
+      const { hiddenSize, pooled } = await readBytes(bytes, expected, wanted);
+      assert.equal(hiddenSize, 24);
+      assert.equal(pooled.size, 8);
       for (const layer of [0, 1, 4]) {
         for (const mode of ["mean", "last"] as const) {
           largest = Math.max(largest, measure(pooled.get(pooledKey(layer, mode))!, row[mode][layer]!));
         }
       }
       // the last block's is not normalised yet: it is not the last hidden state of Transformers
-      const last = states.pool([8], ["last"]).get(pooledKey(8, "last"))!;
-      assert.ok(relativeError(last, row.last[8]!) > 0.1);
+      assert.ok(relativeError(pooled.get(pooledKey(8, "last"))!, row.last[8]!) > 0.1);
     }
     context.diagnostic(`largest difference: ${largest.toExponential(2)}`);
     assert.ok(largest <= tolerance, `differs by ${largest}`);

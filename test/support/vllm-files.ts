@@ -4,6 +4,9 @@ import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serializeSafetensors } from "../../src/checkpoint/safetensors.js";
+import { createTurns } from "../../src/encoder/turns.js";
+import { type Expected, type HiddenStates, readHiddenStates } from "../../src/encoder/vllm/hidden-states.js";
+import type { Wanted } from "../../src/encoder/vllm/row-pooling.js";
 
 /** What the server does wrong, or late. */
 export type Fault =
@@ -77,6 +80,21 @@ export async function leaveFile(
     writeFileSync(`${path}.part`, bytes);
     renameSync(`${path}.part`, path);
   } else writeFileSync(path, bytes);
+}
+
+/** As `readHiddenStates` on a file with these bytes. */
+export function readBytes(bytes: Uint8Array, expected: Expected, wanted: Wanted): Promise<HiddenStates> {
+  const file = {
+    size: bytes.length,
+    start: bytes,
+    async read(into: Uint8Array, position: number) {
+      into.set(bytes.subarray(position, position + into.length));
+    },
+  };
+  return readHiddenStates(file, expected, wanted, {
+    turns: createTurns(),
+    signal: new AbortController().signal,
+  });
 }
 
 /** The bytes of the file, with whatever the fault does to its content. */

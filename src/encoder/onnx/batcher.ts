@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { JudgeError } from "../../errors.js";
 import type { BatchLimits, EncodeOptions, EncodeResult, Encoding } from "../encoder.js";
+import { overloaded } from "../overloaded.js";
 import type { BatchResult } from "./batch.js";
 import { ProcessLost } from "./process-lost.js";
 import type { EncodeWork } from "./protocol.js";
@@ -57,7 +58,6 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
   let msPerToken: number | null = null;
 
   const encoderDown = () => new JudgeError("encoder_down", "the encoder is not running");
-  const overloaded = (why: string) => new JudgeError("overloaded", `${why}; ask again later`);
   const expiresAt = ({ call }: Waiting) => call.options.expiresAt?.() ?? Number.POSITIVE_INFINITY;
   const endOf = (size: number) => clock() + (msPerToken ?? 0) * size;
 
@@ -77,7 +77,7 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
     if (hopeless.length === waiting.length) hopeless.pop();
     if (hopeless.length === 0) return;
     waiting = waiting.filter((entry) => !hopeless.includes(entry));
-    for (const entry of hopeless) settle(entry, overloaded("more is asked than the encoder can do in time"));
+    for (const entry of hopeless) settle(entry, overloaded());
   }
 
   /** The oldest text and those that can run with it, nearest in length first: padding is work for nothing. */

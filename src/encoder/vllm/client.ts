@@ -3,8 +3,8 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import * as z from "zod";
+import { withTimeout } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
-import { linked } from "./linked-signal.js";
 
 export interface ClientParts {
   /** such as `http://127.0.0.1:8000/v1`, tried in turn */
@@ -47,6 +47,8 @@ export function createClient(parts: ClientParts): Client {
   const { baseUrls, servedModel, apiKey } = parts;
   const options = { keepAlive: true, maxSockets: parts.maxInFlight, timeout: idleSocketMs };
   const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
+  const late = () =>
+    new JudgeError("encoder_down", `the vLLM server gave no reply within ${parts.timeoutMs} ms`);
   /** the server that answered last is asked first */
   let preferred = 0;
 
@@ -82,7 +84,7 @@ export function createClient(parts: ClientParts): Client {
     for (let turn = 0; turn < baseUrls.length; turn++) {
       const index = (preferred + turn) % baseUrls.length;
       try {
-        const reply = await withTimeout(parts.timeoutMs, signal, (limited) =>
+        const reply = await withTimeout(parts.timeoutMs, late, signal, (limited) =>
           ask(baseUrls[index]!, path, body, limited),
         );
         preferred = index;
@@ -124,26 +126,6 @@ export function createClient(parts: ClientParts): Client {
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
-}
-
-/** Runs `work` with a signal that follows `outer` and aborts after `timeoutMs` with `encoder_down`. */
-function withTimeout<T>(
-  timeoutMs: number,
-  outer: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  return linked(outer, async (controller) => {
-    const timer = setTimeout(() => {
-      controller.abort(
-        new JudgeError("encoder_down", `the vLLM server gave no reply within ${timeoutMs} ms`),
-      );
-    }, timeoutMs);
-    try {
-      return await work(controller.signal);
-    } finally {
-      clearTimeout(timer);
-    }
-  });
 }
 
 async function readText(response: IncomingMessage): Promise<string> {

@@ -1,5 +1,5 @@
-// Takes the file that a vLLM server names: checks the path before it opens anything, waits until the file is whole, reads
-// it and removes it with its lock. Does not know what is in it.
+// Takes the file that a vLLM server names: checks the path before it opens anything, waits until the file is whole, lends
+// it for reading and removes it with its lock. Does not know what is in it.
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
@@ -17,26 +17,45 @@ export interface FileRules {
   readonly onLeftBehind: (code: string) => void;
 }
 
+/** A file that is whole. */
+export interface WholeFile {
+  readonly size: number;
+  /** the first bytes, the header of the safetensors format among them */
+  readonly start: Uint8Array;
+  /** Fills `into` with the bytes from `position` on. */
+  read(into: Uint8Array, position: number): Promise<void>;
+}
+
 export const fileSuffix = ".safetensors";
 export const lockSuffix = `${fileSuffix}.lock`;
 /** Real headers have two tensors: some 150 bytes. */
 const maxHeaderBytes = 1 << 16;
-/** Pauses between looks at the file; the last one repeats. */
-const pausesMs = [1, 1, 2, 4, 8, 16];
+/** Between two looks at the file: a quarter of the wait so far, within these bounds. */
+const pauseMs = { least: 1, most: 16 };
 
 /**
- * The bytes of the file at `path`; the file and its lock are gone afterwards, whatever was found.
+ * What `use` makes of the file at `path`; the file and its lock are gone afterwards, whatever was found.
  *
  * @param path as the server gave it
  * @throws JudgeError `encoder_error` for a path or a file that breaks a rule, or that is not whole in time;
- *   `signal.reason` when aborted
+ *   `signal.reason` when aborted; what `use` throws
  */
-export async function takeFile(path: string, rules: FileRules, signal: AbortSignal): Promise<Uint8Array> {
+export async function takeFile<T>(
+  path: string,
+  rules: FileRules,
+  signal: AbortSignal,
+  use: (file: WholeFile) => Promise<T>,
+): Promise<T> {
   const real = await checkedPath(path, rules.root);
+  let removal: Promise<void> | null = null;
   try {
-    return await readWhole(real, rules, signal);
+    return await withWholeFile(real, rules, signal, (file) => {
+      // an open file can be read without its name
+      removal = remove(real, rules.onLeftBehind);
+      return use(file);
+    });
   } finally {
-    await remove(real, rules.onLeftBehind);
+    await (removal ?? remove(real, rules.onLeftBehind));
   }
 }
 
@@ -60,22 +79,30 @@ async function checkedPath(path: string, root: string): Promise<string> {
   return join(folder, basename(path));
 }
 
-async function readWhole(path: string, rules: FileRules, signal: AbortSignal): Promise<Uint8Array> {
-  const endsAt = performance.now() + rules.timeoutMs;
+async function withWholeFile<T>(
+  path: string,
+  rules: FileRules,
+  signal: AbortSignal,
+  use: (file: WholeFile) => Promise<T>,
+): Promise<T> {
+  const started = performance.now();
   let handle: FileHandle | null = null;
   try {
-    for (let look = 0; ; look++) {
+    for (;;) {
       signal.throwIfAborted();
       handle ??= await openFile(path);
-      const bytes = handle && (await readIfWhole(handle, rules.maxBytes));
-      if (bytes !== null) return bytes;
-      if (performance.now() >= endsAt) {
+      const file = handle && (await lookAt(handle, rules.maxBytes));
+      if (file !== null) return await use(file);
+      const waitedMs = performance.now() - started;
+      if (waitedMs >= rules.timeoutMs) {
         const state = handle === null ? "is not there" : "is not whole";
         throw fault(
           `the vLLM server's hidden-state file ${state} after ${rules.timeoutMs} ms; check that hidden_states_root is the folder the server writes to`,
         );
       }
-      await sleep(pausesMs[look] ?? pausesMs.at(-1)!, undefined, { signal }).catch(() => {});
+      const { least, most } = pauseMs;
+      const pause = Math.min(Math.max(waitedMs / 4, least), most);
+      await sleep(pause, undefined, { signal }).catch(() => {});
     }
   } finally {
     await handle?.close();
@@ -103,44 +130,45 @@ async function openFile(path: string): Promise<FileHandle | null> {
   throw fault("the vLLM server's hidden-state file is not a regular file");
 }
 
-/** The whole file, once its size is the one that its header gives; null until then. */
-async function readIfWhole(handle: FileHandle, maxBytes: number): Promise<Uint8Array | null> {
+/** The file, once its size is the one that its header gives; null until then. */
+async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile | null> {
   const { size } = await handle.stat();
   const tooLarge = (bytes: number) =>
     fault(`the vLLM server's hidden-state file has ${bytes} bytes, wanted at most ${maxBytes}`);
   if (size > maxBytes) throw tooLarge(size);
-  const head = await readBytes(handle, Math.min(size, 8 + maxHeaderBytes));
+  const start = new Uint8Array(Math.min(size, 8 + maxHeaderBytes));
+  await fill(handle, start, 0);
   let declared: number | null;
   try {
-    declared = declaredSize(head, maxHeaderBytes);
+    declared = declaredSize(start, maxHeaderBytes);
   } catch (cause) {
     throw fault("the vLLM server's hidden-state file is not a safetensors file", cause);
   }
   if (declared === null) return null;
   if (declared > maxBytes) throw tooLarge(declared);
   if (size > declared) throw fault("the vLLM server's hidden-state file is longer than its header says");
-  return size < declared ? null : await readBytes(handle, size);
+  if (size < declared) return null;
+  return { size, start, read: (into, position) => fill(handle, into, position) };
 }
 
-/** The first `size` bytes, or as many as there are. */
-async function readBytes(handle: FileHandle, size: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(size);
+/** Fills `into` with the bytes from `position` on. */
+async function fill(handle: FileHandle, into: Uint8Array, position: number): Promise<void> {
   let offset = 0;
-  while (offset < size) {
-    const { bytesRead } = await handle.read(bytes, offset, size - offset, offset);
-    if (bytesRead === 0) break;
+  while (offset < into.byteLength) {
+    const { bytesRead } = await handle.read(into, offset, into.byteLength - offset, position + offset);
+    if (bytesRead === 0) throw fault("the vLLM server's hidden-state file was cut while it was read");
     offset += bytesRead;
   }
-  return bytes.subarray(0, offset);
 }
 
 /** Removes the file, or the link or pipe in its place, and its lock. */
 async function remove(path: string, onLeftBehind: FileRules["onLeftBehind"]): Promise<void> {
-  for (const name of [path, `${path}.lock`]) {
-    await unlink(name).catch(({ code }: NodeJS.ErrnoException) => {
+  const removals = [path, `${path}.lock`].map((name) =>
+    unlink(name).catch(({ code }: NodeJS.ErrnoException) => {
       if (code !== "ENOENT") onLeftBehind(code ?? "unknown");
-    });
-  }
+    }),
+  );
+  await Promise.all(removals);
 }
 
 function fault(finding: string, cause?: unknown): JudgeError {

@@ -1,10 +1,11 @@
 // The content of a hidden-state file, checked against what was sent, → pooled vectors. Servers are known to answer with
 // another request's rows, with the uncached rows only, or with zeros: no such file passes.
-import { parseSafetensors, type Tensor, toFloat32, toInt64 } from "../../checkpoint/safetensors.js";
-import { bytesPerValue } from "../../checkpoint/safetensors-header.js";
+import { bytesPerValue, type Entry, readHeader } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
-import { type PooledKey, pooledKey } from "../../features/pooled.js";
-import { type PoolingMode, pool } from "../../features/pooling.js";
+import type { PooledVectors } from "../../features/pooled.js";
+import type { Turns } from "../turns.js";
+import type { WholeFile } from "./hidden-state-file.js";
+import { createRowPooling, fault, type RowShape, type StateDtype, type Wanted } from "./row-pooling.js";
 
 export interface Expected {
   /** the token ids that were sent */
@@ -17,12 +18,13 @@ export interface Expected {
 
 export interface HiddenStates {
   readonly hiddenSize: number;
-  /** @throws JudgeError `encoder_error` for values that no model gives */
-  pool(layers: readonly number[], pooling: readonly PoolingMode[]): Map<PooledKey, Float32Array>;
+  readonly pooled: PooledVectors;
 }
 
 /** Larger than any model's; bounds what is read before the size is known. */
 const largestHiddenSize = 65_536;
+/** Read and pooled in one piece, or one row where that is longer: a millisecond's work. */
+const pieceBytes = 1 << 20;
 
 /** The most bytes that a file of so many tokens and layers can have. */
 export function largestFile({ ids, captured, hiddenSize }: Expected): number {
@@ -30,15 +32,68 @@ export function largestFile({ ids, captured, hiddenSize }: Expected): number {
   return (1 << 16) + ids.length * perToken;
 }
 
-/** @throws JudgeError `encoder_error` when the file is not of what was sent */
-export function readHiddenStates(bytes: Uint8Array, expected: Expected): HiddenStates {
-  const { ids, captured } = expected;
-  const { states, tokenIds } = findTensors(bytes);
-  if (tokenIds.length !== ids.length || ids.some((id, index) => tokenIds[index] !== BigInt(id))) {
-    throw fault(`of other token ids than were sent: ${tokenIds.length}, wanted ${ids.length}`);
+/**
+ * @param turns where the pooling of each piece waits for its turn
+ * @throws JudgeError `encoder_error` when the file is not of what was sent, or has values that no model gives;
+ *   `signal.reason` when aborted
+ */
+export async function readHiddenStates(
+  file: WholeFile,
+  expected: Expected,
+  wanted: Wanted,
+  { turns, signal }: { turns: Turns; signal: AbortSignal },
+): Promise<HiddenStates> {
+  const { states, tokenIds, dataStart } = findTensors(file);
+  await checkIds(file, dataStart + tokenIds.begin, tokenIds, expected.ids);
+  const shape = checkShape(states, expected);
+  const rows = createRowPooling(shape, wanted);
+  const rowBytes = shape.captured.length * shape.hiddenSize * bytesPerValue[shape.dtype];
+  const rowsAtOnce = Math.min(Math.max(1, Math.floor(pieceBytes / rowBytes)), shape.tokens);
+  const piece = new Uint8Array(rowsAtOnce * rowBytes);
+  for (let row = 0; row < shape.tokens; row += rowsAtOnce) {
+    signal.throwIfAborted();
+    const bytes = piece.subarray(0, Math.min(rowsAtOnce, shape.tokens - row) * rowBytes);
+    await file.read(bytes, dataStart + states.begin + row * rowBytes);
+    await turns.take(() => rows.add(bytes));
   }
-  const [tokens, layers, hiddenSize] = states.shape;
-  if (states.shape.length !== 3 || hiddenSize === 0) throw fault("not of shape [tokens, layers, hidden]");
+  return { hiddenSize: shape.hiddenSize, pooled: rows.pooled() };
+}
+
+function findTensors({ start, size }: WholeFile) {
+  try {
+    const { entries, end } = readHeader(start, size);
+    const [states, tokenIds] = ["hidden_states", "token_ids"].map((wanted) =>
+      entries.find(({ name }) => name === wanted),
+    );
+    if (states === undefined || tokenIds === undefined) {
+      throw fault("without hidden_states or token_ids");
+    }
+    if (tokenIds.dtype !== "I64") throw fault(`with token_ids of dtype ${tokenIds.dtype}, wanted I64`);
+    return { states, tokenIds, dataStart: end };
+  } catch (error) {
+    if (error instanceof JudgeError && error.code === "encoder_error") throw error;
+    throw fault("not as the safetensors format demands", error);
+  }
+}
+
+async function checkIds(
+  file: WholeFile,
+  position: number,
+  { begin, end }: Entry,
+  ids: readonly number[],
+): Promise<void> {
+  const count = (end - begin) / bytesPerValue.I64;
+  const found = new BigInt64Array(count === ids.length ? count : 0);
+  await file.read(new Uint8Array(found.buffer), position);
+  if (count !== ids.length || ids.some((id, index) => found[index] !== BigInt(id))) {
+    throw fault(`of other token ids than were sent: ${count}, wanted ${ids.length}`);
+  }
+}
+
+function checkShape({ dtype, shape }: Entry, { ids, captured, ...expected }: Expected): RowShape {
+  if (!isStateDtype(dtype)) throw fault(`of dtype ${dtype}, wanted BF16, F16 or F32`);
+  const [tokens, layers, hiddenSize] = shape as [number, number, number];
+  if (shape.length !== 3 || hiddenSize === 0) throw fault("not of shape [tokens, layers, hidden]");
   if (tokens !== ids.length) throw fault(`of ${tokens} tokens, wanted ${ids.length}`);
   if (layers !== captured.length) {
     throw fault(`of ${layers} layers, captured_layers names ${captured.length}`);
@@ -46,67 +101,9 @@ export function readHiddenStates(bytes: Uint8Array, expected: Expected): HiddenS
   if (expected.hiddenSize !== null && hiddenSize !== expected.hiddenSize) {
     throw fault(`of hidden size ${hiddenSize}, at the start it was ${expected.hiddenSize}`);
   }
-  const shape = { sequence: tokens, hiddenSize: hiddenSize! };
-  const mask = new Uint8Array(tokens).fill(1);
-  return {
-    hiddenSize: hiddenSize!,
-    pool(wanted, pooling) {
-      const pooled = new Map<PooledKey, Float32Array>();
-      for (const layer of wanted) {
-        const values = layerOf(states, captured.indexOf(layer));
-        checkValues(values, hiddenSize!);
-        for (const mode of pooling) {
-          pooled.set(pooledKey(layer, mode), pool(values, mask, shape, { row: 0, mode }));
-        }
-      }
-      return pooled;
-    },
-  };
+  return { dtype, tokens, captured, hiddenSize };
 }
 
-function findTensors(bytes: Uint8Array): { states: Tensor; tokenIds: BigInt64Array } {
-  try {
-    const { tensors } = parseSafetensors(bytes);
-    const states = tensors.get("hidden_states");
-    const tokenIds = tensors.get("token_ids");
-    if (states === undefined || tokenIds === undefined) {
-      throw fault("without hidden_states or token_ids");
-    }
-    if (states.dtype !== "BF16" && states.dtype !== "F16" && states.dtype !== "F32") {
-      throw fault(`of dtype ${states.dtype}, wanted BF16, F16 or F32`);
-    }
-    return { states, tokenIds: toInt64(tokenIds) };
-  } catch (error) {
-    if (error instanceof JudgeError && error.code === "encoder_error") throw error;
-    throw fault("not as the safetensors format demands", error);
-  }
-}
-
-/** [tokens, hidden] of one captured layer, as float32. */
-function layerOf({ dtype, shape, data }: Tensor, place: number): Float32Array {
-  const [tokens, layers, hiddenSize] = shape as [number, number, number];
-  const rowBytes = hiddenSize * bytesPerValue[dtype];
-  const rows = new Uint8Array(tokens * rowBytes);
-  for (let token = 0; token < tokens; token++) {
-    const start = (token * layers + place) * rowBytes;
-    rows.set(data.subarray(start, start + rowBytes), token * rowBytes);
-  }
-  return toFloat32({ dtype, shape: [tokens, hiddenSize], data: rows });
-}
-
-/** No token of a model has a hidden state of zeros only. */
-function checkValues(values: Float32Array, hiddenSize: number): void {
-  for (let start = 0; start < values.length; start += hiddenSize) {
-    let isZero = true;
-    for (let index = start; index < start + hiddenSize; index++) {
-      const value = values[index]!;
-      if (!Number.isFinite(value)) throw fault("with values that are not finite");
-      if (value !== 0) isZero = false;
-    }
-    if (isZero) throw fault("with zeros for a token");
-  }
-}
-
-function fault(finding: string, cause?: unknown): JudgeError {
-  return new JudgeError("encoder_error", `the vLLM server's hidden states are ${finding}`, { cause });
+function isStateDtype(dtype: Entry["dtype"]): dtype is StateDtype {
+  return dtype === "BF16" || dtype === "F16" || dtype === "F32";
 }

@@ -1,5 +1,5 @@
 // At most so many calls at once; the others wait in order, and leave when nobody waits for them any more.
-import { JudgeError } from "../../errors.js";
+import { overloaded } from "../overloaded.js";
 
 export interface Limiter {
   /**
@@ -19,9 +19,7 @@ export function createLimiter(maxInFlight: number, queueLimit: number): Limiter 
       inFlight++;
       return Promise.resolve();
     }
-    if (waiting.length >= queueLimit) {
-      throw new JudgeError("overloaded", "more is asked than the encoder can do in time; ask again later");
-    }
+    if (waiting.length >= queueLimit) throw overloaded();
     return new Promise((resolve, reject) => {
       const enter = () => {
         signal.removeEventListener("abort", leave);

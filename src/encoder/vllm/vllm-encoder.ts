@@ -1,19 +1,22 @@
 // The adapter of the encoder port for a vLLM server that extracts hidden states: tokens are made here, the model runs
 // there, and its hidden states come back through a folder that both see.
+import { linked } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
 import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
 import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
+import { overloaded } from "../overloaded.js";
 import { shorten } from "../shorten.js";
 import { createTokenizer, type Tokenizer, tokenizeAll } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
+import { createTurns } from "../turns.js";
 import { createClient } from "./client.js";
 import { checkFolder } from "./folder-check.js";
 import { takeFile } from "./hidden-state-file.js";
 import { type HiddenStates, largestFile, readHiddenStates } from "./hidden-states.js";
 import { createLimiter } from "./limiter.js";
-import { linked } from "./linked-signal.js";
 import type { VllmEncoderParts } from "./parts.js";
 import { createProbe } from "./probe.js";
+import type { Wanted } from "./row-pooling.js";
 import { type Sweeper, startSweeper } from "./sweep.js";
 
 const probeText = "Hi";
@@ -23,6 +26,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   const { id, events, hiddenStatesRoot } = parts;
   const client = createClient(parts);
   const limiter = createLimiter(parts.maxInFlight, parts.queueLimit);
+  const turns = createTurns();
   const calls = new Set<AbortController>();
   const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
   let tokenizer: Tokenizer | undefined;
@@ -38,7 +42,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   };
   const closed = () => new JudgeError("encoder_down", `encoder ${id} is not running`);
 
-  async function prefill(ids: readonly number[], signal: AbortSignal): Promise<HiddenStates> {
+  async function prefill(ids: readonly number[], wanted: Wanted, signal: AbortSignal): Promise<HiddenStates> {
     const expected = { ids, captured, hiddenSize: facts?.hiddenSize ?? null };
     const path = await client.prefill(ids, signal);
     const rules = {
@@ -47,7 +51,15 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       maxBytes: largestFile(expected),
       onLeftBehind: (code: string) => warn(`a hidden-state file cannot be removed (${code})`),
     };
-    return readHiddenStates(await takeFile(path, rules, signal), expected);
+    return await takeFile(path, rules, signal, (file) =>
+      readHiddenStates(file, expected, wanted, { turns, signal }),
+    );
+  }
+
+  /** Each text in a turn of its own. */
+  async function tokenizeInTurns(texts: readonly string[], view: View): Promise<(Tokens | JudgeError)[]> {
+    const entries = texts.map((text) => turns.take(() => tokenizeAll(tokenizer!, [text], view)));
+    return (await Promise.all(entries)).flat();
   }
 
   /** Runs `work` with a signal that follows `outer` and this encoder's end. */
@@ -64,7 +76,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     look: async () => {
       const [tokens] = tokenizeAll(tokenizer!, [probeText], probeView);
       if (tokens instanceof JudgeError) throw tokens;
-      return await call(undefined, (signal) => prefill(tokens!.ids, signal));
+      const wanted: Wanted = { layers: captured, pooling: ["last"] };
+      return await call(undefined, (signal) => prefill(tokens!.ids, wanted, signal));
     },
     up: (restarts) => events.up({ device: "vllm" }, restarts),
     down: (reason) => events.down({ code: null, signal: null, retryMs: parts.retryMs, reason }),
@@ -77,16 +90,10 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   ): Promise<Encoding | JudgeError> {
     if (entry instanceof JudgeError) return entry;
     try {
-      const states = await limiter.run(async () => {
-        if ((options.expiresAt?.() ?? Number.POSITIVE_INFINITY) <= performance.now()) {
-          throw new JudgeError(
-            "overloaded",
-            "more is asked than the encoder can do in time; ask again later",
-          );
-        }
-        return await prefill(entry.ids, signal);
+      const { pooled } = await limiter.run(async () => {
+        if ((options.expiresAt?.() ?? Number.POSITIVE_INFINITY) <= performance.now()) throw overloaded();
+        return await prefill(entry.ids, options, signal);
       }, signal);
-      const pooled = states.pool(options.layers, options.pooling);
       return { pooled, tokenCount: entry.ids.length, truncated: entry.truncated };
     } catch (error) {
       signal.throwIfAborted();
@@ -154,7 +161,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       if (!probe.up) throw closed();
       const started = performance.now();
       const shortened = shorten(texts, options.view);
-      const tokens = tokenizeAll(tokenizer!, shortened.texts, options.view);
+      const tokens = await tokenizeInTurns(shortened.texts, options.view);
       const tokenized = performance.now();
       const encodings = await call(options.signal, (signal) =>
         Promise.all(tokens.map((entry) => encodeTokens(entry, options, signal))),
@@ -167,7 +174,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     async tokenize(texts, view) {
       if (tokenizer === undefined) throw closed();
       const shortened = shorten(texts, view);
-      return tokenizeAll(tokenizer, shortened.texts, view).map(shortened.flag);
+      return (await tokenizeInTurns(shortened.texts, view)).map(shortened.flag);
     },
     async close() {
       isClosed = true;

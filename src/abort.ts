@@ -1,0 +1,42 @@
+// Work that ends with its caller's signal, or when its time is up. The work is told through its own signal; whether it can
+// stop is its own matter.
+import type { JudgeError } from "./errors.js";
+
+/**
+ * Runs `work`, which must settle when its controller aborts, with a controller that follows `outer` and lets go of it
+ * afterwards.
+ *
+ * @throws the reason of whichever aborted first, whatever `work` came to
+ */
+export async function linked<T>(
+  outer: AbortSignal | undefined,
+  work: (controller: AbortController) => Promise<T>,
+): Promise<T> {
+  outer?.throwIfAborted();
+  const controller = new AbortController();
+  const leave = () => controller.abort(outer?.reason);
+  outer?.addEventListener("abort", leave, { once: true });
+  try {
+    return await work(controller);
+  } finally {
+    outer?.removeEventListener("abort", leave);
+    controller.signal.throwIfAborted();
+  }
+}
+
+/** As `linked`, with an end of its own: after `timeoutMs` the reason is `late`'s. */
+export function withTimeout<T>(
+  timeoutMs: number,
+  late: () => JudgeError,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return linked(outer, async (controller) => {
+    const timer = setTimeout(() => controller.abort(late()), timeoutMs);
+    try {
+      return await work(controller.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}

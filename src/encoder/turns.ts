@@ -1,0 +1,38 @@
+// Work for this thread, one piece in a turn of the event loop: however much is asked at once, what else there is to do waits
+// for one piece only.
+
+export interface Turns {
+  /** Runs `work`, which should be short, when it is its turn; rejects with what it throws. */
+  take<T>(work: () => T): Promise<T>;
+}
+
+export function createTurns(): Turns {
+  const waiting: (() => void)[] = [];
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled || waiting.length === 0) return;
+    isScheduled = true;
+    // one that is asked for while immediates run comes in the next turn
+    setImmediate(() => {
+      waiting.shift()!();
+      isScheduled = false;
+      schedule();
+    });
+  }
+
+  return {
+    take(work) {
+      return new Promise((resolve, reject) => {
+        waiting.push(() => {
+          try {
+            resolve(work());
+          } catch (error) {
+            reject(error);
+          }
+        });
+        schedule();
+      });
+    },
+  };
+}
