@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { PoolingMode } from "../../src/features/pooling.js";
 import { packagePath } from "../support/fixtures.js";
 import { startChild } from "./child.js";
-import { createClient } from "./client.js";
+import { createClient, type StageTimes } from "./client.js";
 import { createPromptSource, type Mix, mixes } from "./mixes.js";
 import { promptOfWords } from "./prompts.js";
 import { machineLine, ms, spread, table, type Verdict, verdictLines } from "./report.js";
@@ -29,6 +29,8 @@ interface Added {
   readonly judgedMs: Summary;
   /** of each prompt judged and bare, one median per round */
   readonly addedMs: Summary;
+  /** medians, as the judge's server reports them; prefill has the vLLM server's own time in it */
+  readonly stagesMs: Pick<StageTimes, "tokenize" | "prefill" | "head">;
 }
 
 interface Crowd {
@@ -84,7 +86,7 @@ output = "mistralai/Mixtral-8x7B-Instruct-v0.1"
   return `${tables.join("")}[runtime]\ncache_bytes = 0\n`;
 }
 
-/** Bare and judged in turn on the same prompts, never at the same time; the first prompt of a turn only warms up. */
+/** Bare and judged in turn on the same prompts, never at the same time. */
 async function measureAdded(
   subject: Subject,
   mix: Mix,
@@ -94,16 +96,28 @@ async function measureAdded(
   const client = createClient(port, 1);
   const take = createPromptSource(tokenized, mix, 0);
   const [bareMs, judgedMs, addedMs]: [number[], number[], number[]] = [[], [], []];
-  for (let round = 0; round < mix.rounds; round++) {
+  const stages: StageTimes[] = [];
+  for (let round = 0; round <= mix.rounds; round++) {
     const prompts = take(mix.alone + 1);
+    // the server makes each length's file once
+    for (const { ids } of prompts) await bare.prefill(ids);
     const [bareTurn, judgedTurn]: [number[], number[]] = [[], []];
     const askBare = async () => {
       for (const { ids } of prompts) bareTurn.push(await bare.prefill(ids));
     };
     const askJudge = async () => {
-      for (const { text } of prompts) judgedTurn.push((await ask(client, subject, text)).clientMs);
+      for (const { text } of prompts) {
+        const { clientMs, milliseconds } = await ask(client, subject, text);
+        judgedTurn.push(clientMs);
+        stages.push(milliseconds);
+      }
     };
     for (const turn of round % 2 === 0 ? [askBare, askJudge] : [askJudge, askBare]) await turn();
+    // the first round warms up, as the first prompt of each does
+    if (round === 0) {
+      stages.length = 0;
+      continue;
+    }
     bareMs.push(...bareTurn.slice(1));
     judgedMs.push(...judgedTurn.slice(1));
     addedMs.push(median(judgedTurn.slice(1).map((value, index) => value - bareTurn[index + 1]!)));
@@ -111,7 +125,16 @@ async function measureAdded(
   bare.close();
   client.close();
   const [bareSummary, judgedSummary, added] = [bareMs, judgedMs, addedMs].map(summarize);
-  return { subject, mix: mix.name, bareMs: bareSummary!, judgedMs: judgedSummary!, addedMs: added! };
+  const stage = (name: keyof StageTimes) => median(stages.map((times) => times[name]));
+  const stagesMs = { tokenize: stage("tokenize"), prefill: stage("prefill"), head: stage("head") };
+  return {
+    subject,
+    mix: mix.name,
+    bareMs: bareSummary!,
+    judgedMs: judgedSummary!,
+    addedMs: added!,
+    stagesMs,
+  };
 }
 
 /** Many long prompts at once. */
@@ -165,13 +188,14 @@ function report(added: readonly Added[], crowds: readonly Crowd[]): string {
     machineLine(machine),
     "One client: bare request and whole file, against a judged chat request (p50 in ms; added: median and range of the rounds)",
     table(
-      ["hidden states", "mix", "requests", "bare", "judged", "added", "range"],
-      added.map(({ subject, mix, bareMs, judgedMs, addedMs }) => [
+      ["hidden states", "mix", "requests", "bare", "judged", "added", "range", "tokenize", "prefill", "head"],
+      added.map(({ subject, mix, bareMs, judgedMs, addedMs, stagesMs }) => [
         label(subject),
         mix,
         `${bareMs.count}`,
         ...[bareMs.p50, judgedMs.p50, addedMs.p50].map(ms),
         spread(addedMs, 2),
+        ...[stagesMs.tokenize, stagesMs.prefill, stagesMs.head].map(ms),
       ]),
     ),
     `${crowd.clients} clients, prompts of ${crowd.words} words (median and range of the rounds)`,

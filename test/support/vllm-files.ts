@@ -5,7 +5,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serializeSafetensors } from "../../src/checkpoint/safetensors.js";
 import { createTurns } from "../../src/encoder/turns.js";
-import { type Expected, type HiddenStates, readHiddenStates } from "../../src/encoder/vllm/hidden-states.js";
+import {
+  createHiddenStateReader,
+  type Expected,
+  type HiddenStates,
+} from "../../src/encoder/vllm/hidden-states.js";
 import type { Wanted } from "../../src/encoder/vllm/row-pooling.js";
 
 /** What the server does wrong, or late. */
@@ -82,7 +86,7 @@ export async function leaveFile(
   } else writeFileSync(path, bytes);
 }
 
-/** As `readHiddenStates` on a file with these bytes. */
+/** What is read of a file with these bytes. */
 export function readBytes(bytes: Uint8Array, expected: Expected, wanted: Wanted): Promise<HiddenStates> {
   const file = {
     size: bytes.length,
@@ -91,10 +95,7 @@ export function readBytes(bytes: Uint8Array, expected: Expected, wanted: Wanted)
       into.set(bytes.subarray(position, position + into.length));
     },
   };
-  return readHiddenStates(file, expected, wanted, {
-    turns: createTurns(),
-    signal: new AbortController().signal,
-  });
+  return createHiddenStateReader(createTurns()).read(file, expected, wanted, new AbortController().signal);
 }
 
 /** The bytes of the file, with whatever the fault does to its content. */

@@ -29,7 +29,7 @@ export interface WholeFile {
 export const fileSuffix = ".safetensors";
 export const lockSuffix = `${fileSuffix}.lock`;
 /** Real headers have two tensors: some 150 bytes. */
-const maxHeaderBytes = 1 << 16;
+const maxHeaderBytes = 1 << 12;
 /** Between two looks at the file: a quarter of the wait so far, within these bounds. */
 const pauseMs = { least: 1, most: 16 };
 

@@ -5,7 +5,15 @@ import { JudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
 import type { Turns } from "../turns.js";
 import type { WholeFile } from "./hidden-state-file.js";
-import { createRowPooling, fault, type RowShape, type StateDtype, type Wanted } from "./row-pooling.js";
+import { createLimiter } from "./limiter.js";
+import {
+  createRowPooling,
+  fault,
+  type RowPooling,
+  type RowShape,
+  type StateDtype,
+  type Wanted,
+} from "./row-pooling.js";
 
 export interface Expected {
   /** the token ids that were sent */
@@ -21,10 +29,20 @@ export interface HiddenStates {
   readonly pooled: PooledVectors;
 }
 
+export interface HiddenStateReader {
+  /**
+   * @throws JudgeError `encoder_error` when the file is not of what was sent, or has values that no model gives;
+   *   `signal.reason` when aborted
+   */
+  read(file: WholeFile, expected: Expected, wanted: Wanted, signal: AbortSignal): Promise<HiddenStates>;
+}
+
 /** Larger than any model's; bounds what is read before the size is known. */
 const largestHiddenSize = 65_536;
 /** Read and pooled in one piece, or one row where that is longer: a millisecond's work. */
 const pieceBytes = 1 << 20;
+/** As many as Node has threads for files. */
+const filesAtOnce = 4;
 
 /** The most bytes that a file of so many tokens and layers can have. */
 export function largestFile({ ids, captured, hiddenSize }: Expected): number {
@@ -32,31 +50,58 @@ export function largestFile({ ids, captured, hiddenSize }: Expected): number {
   return (1 << 16) + ids.length * perToken;
 }
 
-/**
- * @param turns where the pooling of each piece waits for its turn
- * @throws JudgeError `encoder_error` when the file is not of what was sent, or has values that no model gives;
- *   `signal.reason` when aborted
- */
-export async function readHiddenStates(
-  file: WholeFile,
-  expected: Expected,
-  wanted: Wanted,
-  { turns, signal }: { turns: Turns; signal: AbortSignal },
-): Promise<HiddenStates> {
-  const { states, tokenIds, dataStart } = findTensors(file);
-  await checkIds(file, dataStart + tokenIds.begin, tokenIds, expected.ids);
-  const shape = checkShape(states, expected);
-  const rows = createRowPooling(shape, wanted);
-  const rowBytes = shape.captured.length * shape.hiddenSize * bytesPerValue[shape.dtype];
-  const rowsAtOnce = Math.min(Math.max(1, Math.floor(pieceBytes / rowBytes)), shape.tokens);
-  const piece = new Uint8Array(rowsAtOnce * rowBytes);
-  for (let row = 0; row < shape.tokens; row += rowsAtOnce) {
-    signal.throwIfAborted();
-    const bytes = piece.subarray(0, Math.min(rowsAtOnce, shape.tokens - row) * rowBytes);
-    await file.read(bytes, dataStart + states.begin + row * rowBytes);
-    await turns.take(() => rows.add(bytes));
+/** @param turns where the pooling of each piece waits for its turn */
+export function createHiddenStateReader(turns: Turns): HiddenStateReader {
+  const limiter = createLimiter(filesAtOnce, Number.POSITIVE_INFINITY);
+  /** kept, since new ones at this rate would keep the garbage collector busy; two for each file that is read */
+  const spare: Uint8Array[] = [];
+
+  async function poolRows(
+    file: WholeFile,
+    dataStart: number,
+    shape: RowShape,
+    rows: RowPooling,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const rowBytes = shape.captured.length * shape.hiddenSize * bytesPerValue[shape.dtype];
+    const rowsAtOnce = Math.max(1, Math.floor(pieceBytes / rowBytes));
+    const size = Math.max(pieceBytes, rowBytes);
+    const pieces = [0, 1].map(() => (size === pieceBytes ? spare.pop() : undefined) ?? new Uint8Array(size));
+    const fetch = async (first: number, piece: Uint8Array) => {
+      const bytes = piece.subarray(0, Math.min(rowsAtOnce, shape.tokens - first) * rowBytes);
+      await file.read(bytes, dataStart + first * rowBytes);
+      return bytes;
+    };
+    let [now, next] = pieces as [Uint8Array, Uint8Array];
+    let coming = fetch(0, now);
+    try {
+      for (let first = rowsAtOnce; ; first += rowsAtOnce) {
+        const bytes = await coming;
+        signal.throwIfAborted();
+        const isLast = first >= shape.tokens;
+        if (!isLast) coming = fetch(first, next);
+        await turns.take(() => rows.add(bytes));
+        if (isLast) return;
+        [now, next] = [next, now];
+      }
+    } finally {
+      await coming.catch(() => {});
+      if (size === pieceBytes) spare.push(...pieces);
+    }
   }
-  return { hiddenSize: shape.hiddenSize, pooled: rows.pooled() };
+
+  return {
+    async read(file, expected, wanted, signal) {
+      return await limiter.run(async () => {
+        const { states, tokenIds, dataStart } = findTensors(file);
+        await checkIds(file, dataStart + tokenIds.begin, tokenIds, expected.ids);
+        const shape = checkShape(states, expected);
+        const rows = createRowPooling(shape, wanted);
+        await poolRows(file, dataStart + states.begin, shape, rows, signal);
+        return { hiddenSize: shape.hiddenSize, pooled: rows.pooled() };
+      }, signal);
+    },
+  };
 }
 
 function findTensors({ start, size }: WholeFile) {

@@ -12,7 +12,7 @@ import { createTurns } from "../turns.js";
 import { createClient } from "./client.js";
 import { checkFolder } from "./folder-check.js";
 import { takeFile } from "./hidden-state-file.js";
-import { type HiddenStates, largestFile, readHiddenStates } from "./hidden-states.js";
+import { createHiddenStateReader, type HiddenStates, largestFile } from "./hidden-states.js";
 import { createLimiter } from "./limiter.js";
 import type { VllmEncoderParts } from "./parts.js";
 import { createProbe } from "./probe.js";
@@ -27,6 +27,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   const client = createClient(parts);
   const limiter = createLimiter(parts.maxInFlight, parts.queueLimit);
   const turns = createTurns();
+  const reader = createHiddenStateReader(turns);
   const calls = new Set<AbortController>();
   const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
   let tokenizer: Tokenizer | undefined;
@@ -51,9 +52,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       maxBytes: largestFile(expected),
       onLeftBehind: (code: string) => warn(`a hidden-state file cannot be removed (${code})`),
     };
-    return await takeFile(path, rules, signal, (file) =>
-      readHiddenStates(file, expected, wanted, { turns, signal }),
-    );
+    return await takeFile(path, rules, signal, (file) => reader.read(file, expected, wanted, signal));
   }
 
   /** Each text in a turn of its own. */
