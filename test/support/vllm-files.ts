@@ -42,6 +42,8 @@ export type Fault =
   | "401"
   | "404"
   | "429"
+  | "too long"
+  | "unknown model"
   | "500"
   | "no JSON"
   | "endless reply"

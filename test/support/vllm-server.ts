@@ -1,13 +1,13 @@
 // A vLLM server that runs the tiny encoder on the ids it receives and leaves the hidden states in files, as the
 // ExampleHiddenStatesConnector does; and that can be told to do it wrong.
-import { symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { emptyPast } from "../../src/encoder/onnx/prefix.js";
-import { fixturePath } from "./fixtures.js";
+import { fixturePath, readJson, tinyRows } from "./fixtures.js";
 import { type Dtype, type Fault, fileOf, hiddenSize, leaveFile } from "./vllm-files.js";
 
 export interface VllmServer {
@@ -33,6 +33,34 @@ export interface VllmServerOptions {
   readonly port?: number;
   /** tokens of prompt and answer; absent: the model's 512 */
   readonly contextLength?: number;
+  /** what it answers to these ids */
+  readonly recorded?: readonly RecordedCall[];
+}
+
+/** A call of a real server. */
+export interface RecordedCall {
+  readonly prompt: string;
+  readonly ids: readonly number[];
+  /** its hidden-state file */
+  readonly bytes: Uint8Array;
+}
+
+interface Recorded {
+  readonly calls: readonly { readonly prompt: string; readonly file: string }[];
+  readonly too_long: { readonly status: number; readonly response: object };
+  readonly unknown_model: { readonly status: number; readonly response: object };
+}
+
+const readRecorded = (name: string) => readJson<Recorded>(fixturePath(`vllm/${name}.json`));
+const refusals = readRecorded("float32");
+
+/** The calls that a real server answered in this dtype. */
+export function recordedCalls(name: "float32" | "bfloat16"): RecordedCall[] {
+  return readRecorded(name).calls.map(({ prompt, file }) => ({
+    prompt,
+    ids: tinyRows().find((row) => row.prompt === prompt)!.input_ids,
+    bytes: new Uint8Array(readFileSync(fixturePath(`vllm/${file}`))),
+  }));
 }
 
 const vocabularySize = 369;
@@ -74,7 +102,7 @@ export async function startVllmServer(options: VllmServerOptions): Promise<VllmS
 
 async function answer(
   session: InferenceSession,
-  { root, outside, layers, contextLength = modelContextLength }: VllmServerOptions,
+  { root, outside, layers, contextLength = modelContextLength, recorded = [] }: VllmServerOptions,
   state: VllmServer,
   request: IncomingMessage,
   response: ServerResponse,
@@ -89,16 +117,18 @@ async function answer(
   state.requests.push({ ids, authorization: request.headers.authorization });
   const name = `cmpl-${state.requests.length}.safetensors`;
   const { fault } = state;
-  const refuse = (code: number, message: string) => {
-    response.writeHead(code, { "content-type": "application/json" });
-    response.end(JSON.stringify({ error: { message, type: "Error", param: null, code } }));
+  const send = (status: number, body: object) => {
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify(body));
   };
+  const refuse = (code: number, message: string) =>
+    send(code, { error: { message, type: "Error", param: null, code } });
+  const sendRecorded = (call: "too_long" | "unknown_model") =>
+    send(refusals[call].status, refusals[call].response);
   if (/^\d+$/.test(fault)) return refuse(Number(fault), "refused");
   if (request.url !== "/v1/completions") return refuse(404, "Not Found");
-  if (body.model !== "tiny") return refuse(404, "The model does not exist.");
-  if (ids.length >= contextLength) {
-    return refuse(400, `This model's maximum context length is ${contextLength} tokens.`);
-  }
+  if (body.model !== "tiny" || fault === "unknown model") return sendRecorded("unknown_model");
+  if (ids.length >= contextLength || fault === "too long") return sendRecorded("too_long");
   if (ids.some((id) => id >= vocabularySize)) return refuse(400, "Token id is out of vocabulary");
   if (fault === "hung") return;
   if (fault === "late reply") await sleep(60);
@@ -113,7 +143,8 @@ async function answer(
     fault === "outside the root" ? outside : fault === "outside through a link" ? join(root, "link") : root;
   if (fault === "outside through a link") symlinkSync(outside, folder);
   const path = join(folder, fault === "another suffix" ? `${name}.txt` : name);
-  const bytes = fileOf(await hiddenStates(session, ids, layers), ids, state);
+  const known = recorded.find((call) => call.ids.join() === ids.join());
+  const bytes = known?.bytes ?? fileOf(await hiddenStates(session, ids, layers), ids, state);
   writeFileSync(`${path}.lock`, "");
   const named = fault === "relative path" ? name : path;
   const reply = {
