@@ -30,6 +30,8 @@ export const fileSuffix = ".safetensors";
 export const lockSuffix = `${fileSuffix}.lock`;
 /** Real headers have two tensors: some 150 bytes. */
 const maxHeaderBytes = 1 << 12;
+/** Read at once: header and token ids of most prompts, and all of a small file. */
+const startBytes = 1 << 16;
 /** Between two looks at the file: a quarter of the wait so far, within these bounds. */
 const pauseMs = { least: 1, most: 16 };
 
@@ -105,15 +107,15 @@ async function withWholeFile<T>(
       await sleep(pause, undefined, { signal }).catch(() => {});
     }
   } finally {
-    await handle?.close();
+    // nobody waits for it: a large file takes a while to free
+    handle?.close().catch(() => {});
   }
 }
 
 /** null while there is no such file. Neither follows a link nor waits for the other end of a pipe. */
 async function openFile(path: string): Promise<FileHandle | null> {
-  let handle: FileHandle;
   try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
@@ -124,20 +126,18 @@ async function openFile(path: string): Promise<FileHandle | null> {
         : "";
     throw fault(`the vLLM server's hidden-state file cannot be opened (${code})${remedy}`, error);
   }
-  const facts = await handle.stat().catch(() => null);
-  if (facts?.isFile()) return handle;
-  await handle.close();
-  throw fault("the vLLM server's hidden-state file is not a regular file");
 }
 
 /** The file, once its size is the one that its header gives; null until then. */
 async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile | null> {
-  const { size } = await handle.stat();
+  const facts = await handle.stat();
+  if (!facts.isFile()) throw fault("the vLLM server's hidden-state file is not a regular file");
+  const { size } = facts;
   const tooLarge = (bytes: number) =>
     fault(`the vLLM server's hidden-state file has ${bytes} bytes, wanted at most ${maxBytes}`);
   if (size > maxBytes) throw tooLarge(size);
-  const start = new Uint8Array(Math.min(size, 8 + maxHeaderBytes));
-  await fill(handle, start, 0);
+  const start = new Uint8Array(Math.min(size, startBytes));
+  if (!(await fill(handle, start, 0))) return null;
   let declared: number | null;
   try {
     declared = declaredSize(start, maxHeaderBytes);
@@ -148,17 +148,28 @@ async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile |
   if (declared > maxBytes) throw tooLarge(declared);
   if (size > declared) throw fault("the vLLM server's hidden-state file is longer than its header says");
   if (size < declared) return null;
-  return { size, start, read: (into, position) => fill(handle, into, position) };
+  return {
+    size,
+    start,
+    async read(into, position) {
+      const end = position + into.byteLength;
+      if (end <= start.byteLength) into.set(start.subarray(position, end));
+      else if (!(await fill(handle, into, position))) {
+        throw fault("the vLLM server's hidden-state file was cut while it was read");
+      }
+    },
+  };
 }
 
-/** Fills `into` with the bytes from `position` on. */
-async function fill(handle: FileHandle, into: Uint8Array, position: number): Promise<void> {
+/** Fills `into` with the bytes from `position` on; false where there are too few. */
+async function fill(handle: FileHandle, into: Uint8Array, position: number): Promise<boolean> {
   let offset = 0;
   while (offset < into.byteLength) {
     const { bytesRead } = await handle.read(into, offset, into.byteLength - offset, position + offset);
-    if (bytesRead === 0) throw fault("the vLLM server's hidden-state file was cut while it was read");
+    if (bytesRead === 0) return false;
     offset += bytesRead;
   }
+  return true;
 }
 
 /** Removes the file, or the link or pipe in its place, and its lock. */

@@ -39,7 +39,7 @@ export interface HiddenStateReader {
 
 /** Larger than any model's; bounds what is read before the size is known. */
 const largestHiddenSize = 65_536;
-/** Read and pooled in one piece, or one row where that is longer: a millisecond's work. */
+/** Read and pooled in one piece, or one row where that is longer: a millisecond of work. */
 const pieceBytes = 1 << 20;
 /** As many as Node has threads for files. */
 const filesAtOnce = 4;
