@@ -47,6 +47,59 @@ test("servers are tried in turn, and the one that answered is asked first", asyn
   });
 });
 
+test("servers that are down, hung or refuse are passed over within the time of one call, and the one that answers stays first", async () => {
+  await withVllm({}, async ({ server, folders }) => {
+    const [refusing, hung] = [
+      await startVllmServer({ ...folders, layers: capturedLayers }),
+      await startVllmServer({ ...folders, layers: capturedLayers }),
+    ];
+    const down = "http://127.0.0.1:9/v1";
+    const encoder = vllmEncoder({
+      url: "",
+      root: folders.root,
+      layers: capturedLayers,
+      timeoutMs: 200,
+      baseUrls: [down, refusing.url, hung.url, server.url],
+    });
+    try {
+      await encoder.start();
+      refusing.fault = "429";
+      hung.fault = "hung";
+      const before = [refusing.requests.length, hung.requests.length];
+      const started = performance.now();
+      await encodeOne(encoder);
+      const waited = performance.now() - started;
+      assert.ok(waited >= 195 && waited < 1000, `took ${waited} ms`);
+      await encodeOne(encoder);
+      assert.deepEqual(
+        [refusing.requests.length, hung.requests.length],
+        before.map((count) => count + 1),
+      );
+      server.fault = "500";
+      const { code } = await faultOf(encoder);
+      assert.equal(code, "overloaded");
+      const signal = AbortSignal.timeout(50);
+      await assert.rejects(encoder.encode(["a"], { ...options, signal }), { name: "TimeoutError" });
+      await until(() => hung.load.now === 0, "the hung request has ended");
+    } finally {
+      await encoder.close();
+      await refusing.close();
+      await hung.close();
+    }
+  });
+});
+
+test("a request whose kept socket the server ends is sent again on a new one", async () => {
+  await withVllm({}, async ({ encoder, server }) => {
+    const wanted = await encodeOne(encoder);
+    server.fault = "cut off when kept";
+    const asked = server.requests.length;
+    assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
+    assert.equal(server.requests.length, asked + 2);
+    assert.ok(encoder.up);
+  });
+});
+
 test("no more than max_in_flight requests at once, and more than the queue holds are overloaded", async () => {
   await withVllm({ maxInFlight: 2, queueLimit: 3 }, async ({ encoder, server }) => {
     server.fault = "late reply";

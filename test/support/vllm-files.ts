@@ -48,6 +48,7 @@ export type Fault =
   | "no JSON"
   | "endless reply"
   | "cut off"
+  | "cut off when kept"
   | "hung"
   | "half a reply";
 
@@ -82,7 +83,7 @@ export async function leaveFile(
   else if (fault === "sparse" || fault === "sparse header") {
     writeFileSync(path, fault === "sparse" ? bytes : Buffer.from([0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0]));
     truncateSync(path, 2 ** 40);
-  } else if (fault === "none" || fault === "late reply") {
+  } else if (fault === "none" || fault === "late reply" || fault === "cut off when kept") {
     writeFileSync(`${path}.part`, bytes);
     renameSync(`${path}.part`, path);
   } else writeFileSync(path, bytes);

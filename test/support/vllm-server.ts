@@ -65,6 +65,8 @@ export function recordedCalls(name: "float32" | "bfloat16"): RecordedCall[] {
 
 const vocabularySize = 369;
 const modelContextLength = 512;
+/** those that have brought an answer */
+const keptSockets = new WeakSet<Socket>();
 
 export async function startVllmServer(options: VllmServerOptions): Promise<VllmServer> {
   const session = await InferenceSession.create(fixturePath("tiny-encoder/model.onnx"), {
@@ -134,6 +136,8 @@ async function answer(
   if (fault === "late reply") await sleep(60);
   if (fault === "no JSON") return void response.end("<html>");
   if (fault === "cut off") return void response.destroy();
+  if (fault === "cut off when kept" && keptSockets.has(request.socket)) return void response.destroy();
+  keptSockets.add(request.socket);
   if (fault === "endless reply") return void response.end(`{"x": "${"x".repeat(2 << 20)}"}`);
   if (fault === "half a reply") {
     response.writeHead(200, { "content-length": "1000" });

@@ -1,6 +1,11 @@
 // Asks a vLLM server for one prefill: token ids in, the path of the file with their hidden states out. Servers are tried
 // in turn; the sockets are this client's own. Opens no file.
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import {
+  Agent as HttpAgent,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import * as z from "zod";
 import { withTimeout } from "../../abort.js";
@@ -67,13 +72,7 @@ export function createClient(parts: ClientParts): Client {
       ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
     };
     const method = body === null ? "GET" : "POST";
-    const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const request = send(url, { method, agent, headers, signal }, (response) => {
-        readText(response).then((reply) => resolve({ status: response.statusCode!, text: reply }), reject);
-      });
-      request.on("error", reject);
-      request.end(body);
-    });
+    const { status, text } = await exchange(send, url, { method, agent, headers, signal }, body);
     if (status !== 200) throw refusalOf(status, text);
     return parseJson(text);
   }
@@ -126,6 +125,35 @@ export function createClient(parts: ClientParts): Client {
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
+}
+
+interface Exchange {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A request whose kept socket the server ended meanwhile is sent again: a prefill changes nothing. */
+async function exchange(
+  send: typeof requestHttp,
+  url: URL,
+  options: RequestOptions,
+  body: string | null,
+): Promise<Exchange> {
+  for (;;) {
+    const request = send(url, options);
+    try {
+      return await new Promise((resolve, reject) => {
+        request.on("response", (response) => {
+          readText(response).then((text) => resolve({ status: response.statusCode!, text }), reject);
+        });
+        request.on("error", reject);
+        request.end(body);
+      });
+    } catch (error) {
+      const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === "ECONNRESET";
+      if (!isStale) throw error;
+    }
+  }
 }
 
 async function readText(response: IncomingMessage): Promise<string> {
