@@ -226,13 +226,16 @@ try {
   try {
     const added: Added[] = [];
     const crowds: Crowd[] = [];
+    // the crowds first: they leave the server as warm as one that has been up for a while
+    for (const subject of subjects) {
+      say(`${label(subject)}: ${crowd.clients} clients`);
+      crowds.push(await measureCrowd(subject, server.port));
+    }
     for (const subject of subjects) {
       for (const mix of mixes) {
         say(`${label(subject)}: ${mix.name}`);
         added.push(await measureAdded(subject, mix, { port: server.port, vllmPort }));
       }
-      say(`${label(subject)}: ${crowd.clients} clients`);
-      crowds.push(await measureCrowd(subject, server.port));
     }
     writeFileSync(join(folder, "vllm.json"), `${JSON.stringify({ machine, added, crowds }, null, 2)}\n`);
     process.stdout.write(`\n${report(added, crowds)}`);

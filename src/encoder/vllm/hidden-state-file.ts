@@ -32,7 +32,7 @@ export const lockSuffix = `${fileSuffix}.lock`;
 const maxHeaderBytes = 1 << 12;
 /** Read at once: header and token ids of most prompts, and all of a small file. */
 const startBytes = 1 << 16;
-/** Between two looks at the file: a quarter of the wait so far, within these bounds. */
+/** Between two looks at the file: an eighth of the wait so far, within these bounds. */
 const pauseMs = { least: 1, most: 16 };
 
 /**
@@ -103,7 +103,7 @@ async function withWholeFile<T>(
         );
       }
       const { least, most } = pauseMs;
-      const pause = Math.min(Math.max(waitedMs / 4, least), most);
+      const pause = Math.min(Math.max(waitedMs / 8, least), most);
       await sleep(pause, undefined, { signal }).catch(() => {});
     }
   } finally {
