@@ -6,8 +6,10 @@ import type { BatchLimits, Encoder, EncoderFacts } from "../encoder.js";
 import { hashEncoderFolder, hashOf } from "../folder.js";
 import { shorten } from "../shorten.js";
 import { createBatcher } from "./batcher.js";
-import { type Answer, fromWire, type Work } from "./protocol.js";
+import { unpackEncodings } from "./packed-encodings.js";
+import type { Answer, Work } from "./protocol.js";
 import { createSupervisor, type SupervisorEvents } from "./supervisor.js";
+import { fromWire } from "./wire-error.js";
 
 export interface OnnxEncoderParts {
   readonly id: string;
@@ -57,7 +59,7 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     limits: parts.limits,
     async run(work) {
       const { encodings, milliseconds } = expect(await supervisor.callOnce(work), "encoded");
-      return { encodings: encodings.map(fromWire), milliseconds };
+      return { encodings: unpackEncodings(encodings), milliseconds };
     },
     up: () => supervisor.up,
     clock: () => performance.now(),

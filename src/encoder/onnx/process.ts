@@ -7,8 +7,10 @@ import { createTokenizer, tokenizeAll } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
 import { encodeBatch } from "./batch.js";
 import { readEncoderFolder } from "./folder.js";
-import { type Answer, type Command, type LoadCommand, type Report, toWire, type Work } from "./protocol.js";
+import { packEncodings } from "./packed-encodings.js";
+import type { Answer, Command, LoadCommand, Report, Work } from "./protocol.js";
 import { loadSession, type Padding } from "./session.js";
+import { toWire } from "./wire-error.js";
 
 type Loaded = Awaited<ReturnType<typeof load>>;
 
@@ -54,7 +56,7 @@ async function answer(work: Work): Promise<Answer> {
     return { kind: "tokenized", tokens: tokenizeAll(loaded.tokenizer, work.texts, work.view).map(toWire) };
   }
   const { encodings, milliseconds } = await encodeBatch(loaded, work.texts, work.view, work);
-  return { kind: "encoded", encodings: encodings.map(toWire), milliseconds };
+  return { kind: "encoded", encodings: packEncodings(encodings), milliseconds };
 }
 
 async function handle(command: Command): Promise<Report> {

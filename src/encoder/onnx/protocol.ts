@@ -1,8 +1,9 @@
 // The messages between the server and its encoder process, by structured clone. Texts go in; token counts and
 // pooled vectors come out.
-import { type ErrorCode, JudgeError } from "../../errors.js";
-import type { EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
+import type { EncoderFacts, Tokens, View } from "../encoder.js";
+import type { PackedEncodings } from "./packed-encodings.js";
 import type { Wanted } from "./session.js";
+import type { WireError } from "./wire-error.js";
 
 export interface LoadCommand {
   readonly kind: "load";
@@ -28,18 +29,12 @@ export type Work =
 
 export type Command = LoadCommand | { readonly kind: "work"; readonly id: number; readonly work: Work };
 
-/** A JudgeError on its way between processes. */
-export interface WireError {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
-
 export type LoadedFacts = Omit<EncoderFacts, "files" | "hash">;
 
 export type Answer =
   | {
       readonly kind: "encoded";
-      readonly encodings: readonly (Encoding | WireError)[];
+      readonly encodings: PackedEncodings;
       readonly milliseconds: { readonly tokenize: number; readonly prefill: number };
     }
   | { readonly kind: "tokenized"; readonly tokens: readonly (Tokens | WireError)[] }
@@ -49,11 +44,3 @@ export type Report =
   | { readonly kind: "loaded"; readonly facts: LoadedFacts }
   | { readonly kind: "failed"; readonly error: WireError }
   | { readonly kind: "answer"; readonly id: number; readonly answer: Answer };
-
-export function toWire<T>(value: T | JudgeError): T | WireError {
-  return value instanceof JudgeError ? { code: value.code, message: value.message } : value;
-}
-
-export function fromWire<T extends object>(value: T | WireError): T | JudgeError {
-  return "code" in value ? new JudgeError(value.code, value.message) : value;
-}
