@@ -62,6 +62,11 @@ export interface EncoderFacts {
   readonly hiddenSize: number;
   /** the hidden-state indices it can give */
   readonly layers: readonly number[];
+  /** how its rows are named, where the configuration says it: row i is hidden state capturedLayers[i] + layerOffset */
+  readonly captured?: {
+    readonly capturedLayers: readonly number[];
+    readonly layerOffset: number;
+  };
   /** tokens the model itself can take */
   readonly maxTokens: number;
   /** SHA-256 (hex) of the chat template; null without one */

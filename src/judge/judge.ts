@@ -11,8 +11,9 @@ import type { PrimaryRule } from "../verdict/capability.js";
 import type { CustomVerdict } from "../verdict/custom.js";
 import type { Escalation } from "../verdict/escalation.js";
 import type { Forward, Limits } from "./forward.js";
-import { prepareView, runSelftest } from "./prepare.js";
+import { checkLayers, prepareView } from "./prepare.js";
 import type { ProbabilityCache, Remembered } from "./probability-cache.js";
+import { runSelftest } from "./selftest.js";
 
 export interface JudgeParts {
   readonly id: string;
@@ -94,6 +95,12 @@ export interface Judge
   > {
   /** true once `prepare` has passed and while the encoder is up */
   readonly ready: boolean;
+  /**
+   * What the encoder, which has been started, reads of a text for this judge.
+   *
+   * @throws JudgeError `checkpoint` when the two do not fit, `config` when max_tokens does not
+   */
+  view(): View;
   /**
    * Checks checkpoint against encoder and recomputes the selftest. The encoder has been started.
    *
@@ -199,8 +206,10 @@ export function createJudge(parts: JudgeParts): Judge {
     get ready() {
       return prepared !== null && encoder.up;
     },
+    view: () => prepareView(parts),
     async prepare() {
       const view = prepareView(parts);
+      await checkLayers(parts, view);
       await runSelftest(parts, view);
       const shared = parts.forward(encoder, view);
       shared.want(requiredFeatures(head));

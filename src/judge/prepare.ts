@@ -1,9 +1,11 @@
-// What must hold before a judge serves: the checkpoint fits its encoder, the files are those the selftest was made
-// for, and the selftest's token ids and probabilities come out again.
-import type { Tokens, View } from "../encoder/encoder.js";
+// What must hold before a judge serves: that the checkpoint fits its encoder. Whether it computes what it should there is
+// the selftest's matter.
+import type { View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
-import { probabilities, requiredFeatures } from "../head/head.js";
+import { requiredFeatures } from "../head/head.js";
 import type { JudgeParts } from "./judge.js";
+import { labellingAdvice } from "./labelling-text.js";
+import { compareLabellings, type Subject } from "./selftest.js";
 
 const defaultMaxTokens = 2048;
 /** Tokens of user text below which a judgement means nothing. */
@@ -17,7 +19,7 @@ const minTextTokens = 8;
 export function prepareView(parts: JudgeParts): View {
   const { id, checkpoint, encoder } = parts;
   checkIdentity(parts);
-  checkDimensions(parts);
+  checkHiddenSize(parts);
   const { facts } = encoder;
   const template = checkpoint.view?.template ?? (facts.chatTemplateHash === null ? "none" : "chat");
   if (template === "chat" && facts.chatTemplateHash === null) {
@@ -59,22 +61,58 @@ function checkIdentity(parts: JudgeParts): void {
   }
 }
 
-function checkDimensions(parts: JudgeParts): void {
+function checkHiddenSize(parts: JudgeParts): void {
   const { checkpoint, encoder } = parts;
   const { facts } = encoder;
-  for (const { hiddenSize, layers } of checkpoint.head.blocks) {
+  for (const { hiddenSize } of checkpoint.head.blocks) {
     if (hiddenSize !== facts.hiddenSize) {
       throw misfit(parts, `wants hidden size ${hiddenSize}`, `has ${facts.hiddenSize}`);
-    }
-    const missing = layers.filter((layer) => !facts.layers.includes(layer));
-    if (missing.length > 0) {
-      throw misfit(parts, `wants hidden states ${missing.join(", ")}`, `gives ${facts.layers.join(", ")}`);
     }
   }
 }
 
+/** The hidden states that the head reads and the encoder does not give, as it is configured. */
+export function missingLayers({ checkpoint, encoder }: Pick<Subject, "checkpoint" | "encoder">): number[] {
+  return requiredFeatures(checkpoint.head).layers.filter((layer) => !encoder.facts.layers.includes(layer));
+}
+
+/**
+ * That the encoder gives every layer that the head reads. Where it may only name them otherwise, the selftest tells how.
+ *
+ * @throws JudgeError `checkpoint` naming both sides
+ */
+export async function checkLayers(subject: Subject, view: View): Promise<void> {
+  const missing = missingLayers(subject);
+  if (missing.length === 0) return;
+  const { layers } = subject.encoder.facts;
+  const gives = layers.length === 0 ? "gives none" : `gives ${layers.join(", ")}`;
+  throw misfit(
+    subject,
+    `wants hidden states ${missing.join(", ")}`,
+    gives,
+    await remedyFor(subject, view, missing),
+  );
+}
+
+async function remedyFor(
+  subject: Subject,
+  view: View,
+  missing: readonly number[],
+): Promise<string | undefined> {
+  const { checkpoint, encoder } = subject;
+  const { captured } = encoder.facts;
+  // the refusal stands whether the search for a remedy succeeds or not
+  const finding = await compareLabellings(subject, view).catch(() => null);
+  if (finding?.kind === "fits" && finding.best?.isConfigured === false)
+    return labellingAdvice(finding, checkpoint.encoderName);
+  if (captured?.capturedLayers.some((id) => missing.includes(id + captured.layerOffset))) {
+    return "the last block's output comes from there before the model's final norm: train on a lower layer";
+  }
+  return finding === null ? undefined : labellingAdvice(finding, checkpoint.encoderName);
+}
+
 function misfit(
-  { id, checkpoint, encoder }: JudgeParts,
+  { id, checkpoint, encoder }: Subject,
   wanted: string,
   found: string,
   remedy?: string,
@@ -84,53 +122,4 @@ function misfit(
     "checkpoint",
     `judge ${id}: checkpoint ${checkpoint.path} ${wanted}, encoder ${encoder.id} ${found}; ${advice}`,
   );
-}
-
-/** @throws JudgeError `checkpoint` with what differs; does nothing for a checkpoint without selftest.json */
-export async function runSelftest({ id, checkpoint, encoder }: JudgeParts, view: View): Promise<void> {
-  const { selftest, path: checkpointPath, head } = checkpoint;
-  if (selftest === null) return;
-  const refuse = (finding: string, remedy: string) =>
-    new JudgeError(
-      "checkpoint",
-      `judge ${id}: checkpoint ${checkpointPath}: selftest: ${finding}; ${remedy}`,
-    );
-
-  for (const [path, expected] of Object.entries(selftest.files)) {
-    const name = path.startsWith("encoder/") ? path.slice("encoder/".length) : null;
-    const found = name === null ? checkpoint.files[path] : encoder.facts.files[name];
-    if (found !== expected) {
-      const what = found === undefined ? "is missing" : "has another SHA-256 than the file it was made for";
-      throw refuse(`${path} ${what}`, "it is damaged or was replaced: restore the original");
-    }
-  }
-
-  // short prompts, run in one view whatever the judge's own limit is
-  const texts = selftest.prompts.map((entry) => entry.prompt);
-  const whole: View = { ...view, maxTokens: encoder.facts.maxTokens };
-  const tokens = await encoder.tokenize(texts, whole);
-  const { encodings } = await encoder.encode(texts, { view: whole, ...requiredFeatures(head) });
-  selftest.prompts.forEach((entry, index) => {
-    const ids = tokens[index] as Tokens | JudgeError;
-    const encoding = encodings[index]!;
-    if (ids instanceof JudgeError || encoding instanceof JudgeError) {
-      throw refuse(`prompt ${index + 1} cannot be encoded`, `check encoder ${encoder.id}`);
-    }
-    if (ids.ids.join() !== entry.inputIds.join()) {
-      throw refuse(
-        `prompt ${index + 1} gives other token ids than the reference`,
-        `the tokenizer of encoder ${encoder.id} is not the one of ${checkpoint.encoderName}`,
-      );
-    }
-    const computed = probabilities(head, encoding.pooled);
-    head.outputNames.forEach((name, output) => {
-      const difference = Math.abs(computed[output]! - (entry.probabilities[name] ?? Number.NaN));
-      if (!(difference <= selftest.tolerance)) {
-        throw refuse(
-          `prompt ${index + 1}, output ${name}: the probability differs by ${difference.toPrecision(3)} from the reference, admitted are ${selftest.tolerance}`,
-          "a weight of head or encoder is damaged: restore the original files",
-        );
-      }
-    });
-  });
 }

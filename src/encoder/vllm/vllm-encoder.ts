@@ -120,6 +120,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     return {
       hiddenSize,
       layers: layers.sort((a, b) => a - b),
+      captured: { capturedLayers: parts.capturedLayers, layerOffset: parts.layerOffset },
       // one place is the generated token's
       maxTokens: Math.min(folder.maxTokens, context ?? Number.POSITIVE_INFINITY) - 1,
       ...tokenizerFacts(folder.tokenizer, tokenizer),

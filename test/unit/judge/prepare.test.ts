@@ -4,7 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { type Checkpoint, loadCheckpoint } from "../../../src/checkpoint/load.js";
 import type { Linear, Member } from "../../../src/head/weights.js";
 import type { JudgeParts } from "../../../src/judge/judge.js";
-import { prepareView, runSelftest } from "../../../src/judge/prepare.js";
+import { checkLayers, prepareView } from "../../../src/judge/prepare.js";
+import { runSelftest } from "../../../src/judge/selftest.js";
 import { fixturePath, tinyRows } from "../../support/fixtures.js";
 import { refusal, rejection } from "../refusal.js";
 import { tinyEncoder, tinyParts } from "./tiny.js";
@@ -53,10 +54,9 @@ test("a head of another hidden size is refused with both sides and the encoder i
   assert.match(message, /wants hidden size 48, encoder tiny has 24; .*\(example\/tiny-encoder\)/);
 });
 
-test("a head of layers that the encoder does not give is refused with those", () => {
-  const { message } = refusal("checkpoint", () =>
-    prepareView(parts({ checkpoint: withBlock({ layers: [0, 9, 30] }) })),
-  );
+test("a head of layers that the encoder does not give is refused with those", async () => {
+  const given = parts({ checkpoint: withBlock({ layers: [0, 9, 30] }) });
+  const { message } = await rejection("checkpoint", checkLayers(given, prepareView(given)));
   assert.match(message, /wants hidden states 9, 30, encoder tiny gives 0, 1, 2, 3, 4, 5, 6, 7, 8;/);
 });
 

@@ -1,0 +1,155 @@
+// The selftest of a checkpoint, run on its encoder: the files are those it was made for, and its token ids and
+// probabilities come out again. Where rows are named from outside, it also tells which names would be right.
+import type { Encoding, Tokens, View } from "../encoder/encoder.js";
+import { JudgeError } from "../errors.js";
+import { probabilities, requiredFeatures } from "../head/head.js";
+import type { JudgeParts } from "./judge.js";
+import { findLabelling, type LabelledSample, type LabellingFinding } from "./labelling.js";
+import { labellingAdvice } from "./labelling-text.js";
+
+/** A checkpoint on an encoder that has been started. */
+export type Subject = Pick<JudgeParts, "id" | "checkpoint" | "encoder">;
+type Selftest = NonNullable<Subject["checkpoint"]["selftest"]>;
+
+export interface SelftestOutcome {
+  readonly prompts: number;
+  /** largest admitted difference of a probability */
+  readonly tolerance: number;
+  readonly passed: boolean;
+  /** the largest difference and where it was found; infinite for what is no number */
+  readonly largest: { readonly prompt: number; readonly output: string; readonly difference: number };
+}
+
+/** @throws JudgeError `checkpoint` with what differs; does nothing for a checkpoint without selftest */
+export async function runSelftest(subject: Subject, view: View): Promise<void> {
+  const { checkpoint, encoder } = subject;
+  checkFiles(subject, encoder.facts.files);
+  const outcome = await measureSelftest(subject, view);
+  if (outcome === null || outcome.passed) return;
+  // the refusal stands whether the search for a remedy succeeds or not
+  const finding = await compareLabellings(subject, view).catch(() => null);
+  throw refusal(
+    subject,
+    differenceText(outcome),
+    finding === null
+      ? "a weight of head or encoder is damaged: restore the original files"
+      : labellingAdvice(finding, checkpoint.encoderName),
+  );
+}
+
+/**
+ * The files that the selftest was made for.
+ *
+ * @param encoderFiles SHA-256 (hex) by name
+ * @throws JudgeError `checkpoint` naming the first that is missing or another one
+ */
+export function checkFiles(
+  subject: Pick<Subject, "id" | "checkpoint">,
+  encoderFiles: Readonly<Record<string, string>>,
+): void {
+  const { selftest, files } = subject.checkpoint;
+  for (const [path, expected] of Object.entries(selftest?.files ?? {})) {
+    const name = path.startsWith("encoder/") ? path.slice("encoder/".length) : null;
+    const found = name === null ? files[path] : encoderFiles[name];
+    if (found === expected) continue;
+    const what = found === undefined ? "is missing" : "has another SHA-256 than the file it was made for";
+    throw refusal(subject, `${path} ${what}`, "it is damaged or was replaced: restore the original");
+  }
+}
+
+/**
+ * What the prompts come to.
+ *
+ * @returns null for a checkpoint without selftest
+ * @throws JudgeError `checkpoint` when a prompt cannot be encoded, or its token ids are others
+ */
+export async function measureSelftest(subject: Subject, view: View): Promise<SelftestOutcome | null> {
+  const { selftest, head } = subject.checkpoint;
+  if (selftest === null) return null;
+  const { prompts, tolerance } = selftest;
+  const encodings = await encodePrompts(subject, selftest, view, requiredFeatures(head).layers);
+  const differences = encodings.flatMap(({ pooled }, index) => {
+    const computed = probabilities(head, pooled);
+    return head.outputNames.map((output, place) => {
+      const found = Math.abs(computed[place]! - (prompts[index]!.probabilities[output] ?? Number.NaN));
+      const difference = Number.isNaN(found) ? Number.POSITIVE_INFINITY : found;
+      return { prompt: index + 1, output, difference };
+    });
+  });
+  const largest = differences.reduce((a, b) => (b.difference > a.difference ? b : a));
+  return { prompts: prompts.length, tolerance, passed: largest.difference <= tolerance, largest };
+}
+
+/** The finding of a selftest that did not pass. */
+export function differenceText({ largest, tolerance }: SelftestOutcome): string {
+  const { prompt, output, difference } = largest;
+  return `prompt ${prompt}, output ${output}: the probability differs by ${difference.toPrecision(3)} from the reference, admitted are ${tolerance}`;
+}
+
+/**
+ * Which names of the encoder's rows bring out the selftest's probabilities.
+ *
+ * @returns null where the encoder names its hidden states by itself, or there is no selftest
+ * @throws JudgeError as `measureSelftest` does
+ */
+export async function compareLabellings(subject: Subject, view: View): Promise<LabellingFinding | null> {
+  const { checkpoint, encoder } = subject;
+  const { captured } = encoder.facts;
+  const { selftest, head } = checkpoint;
+  if (captured === undefined || selftest === null) return null;
+  const rows = captured.capturedLayers.map((layer) => layer + captured.layerOffset);
+  const encodings = await encodePrompts(subject, selftest, view, rows);
+  const samples: LabelledSample[] = encodings.map(({ pooled }, index) => ({
+    pooled,
+    probabilities: selftest.prompts[index]!.probabilities,
+  }));
+  return findLabelling(head, samples, captured, selftest.tolerance);
+}
+
+/** The prompts are short, and run in one view whatever the judge's own limit is. */
+async function encodePrompts(
+  subject: Subject,
+  { prompts }: Selftest,
+  view: View,
+  layers: readonly number[],
+): Promise<Encoding[]> {
+  const { checkpoint, encoder } = subject;
+  const texts = prompts.map(({ prompt }) => prompt);
+  const whole: View = { ...view, maxTokens: encoder.facts.maxTokens };
+  const { pooling } = requiredFeatures(checkpoint.head);
+  const tokens = await encoder.tokenize(texts, whole);
+  const { encodings } = await encoder.encode(texts, { view: whole, layers, pooling });
+  return prompts.map(({ inputIds }, index) => {
+    const ids = tokens[index] as Tokens | JudgeError;
+    const encoding = encodings[index]!;
+    if (ids instanceof JudgeError) throw unreadable(subject, index, ids);
+    if (encoding instanceof JudgeError) throw unreadable(subject, index, encoding);
+    if (ids.ids.join() !== inputIds.join()) {
+      throw refusal(
+        subject,
+        `prompt ${index + 1} gives other token ids than the reference`,
+        `the tokenizer of encoder ${encoder.id} is not the one of ${checkpoint.encoderName}`,
+      );
+    }
+    return encoding;
+  });
+}
+
+function unreadable(subject: Subject, index: number, { message }: JudgeError): JudgeError {
+  return refusal(
+    subject,
+    `prompt ${index + 1} cannot be encoded`,
+    `encoder ${subject.encoder.id}: ${message}`,
+  );
+}
+
+function refusal(
+  { id, checkpoint }: Pick<Subject, "id" | "checkpoint">,
+  finding: string,
+  remedy: string,
+): JudgeError {
+  return new JudgeError(
+    "checkpoint",
+    `judge ${id}: checkpoint ${checkpoint.path}: selftest: ${finding}; ${remedy}`,
+  );
+}
