@@ -1,14 +1,11 @@
-// Puts judges together: the only file that names concrete adapters.
-import { join } from "node:path";
+// Puts judges together, on encoders that run already or on new ones. Names no concrete adapter.
 import { performance } from "node:perf_hooks";
 import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
+import { type EncoderRuntime, observedEncoder } from "./compose-encoders.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
-import { hashEncoderFolder, listDecidingFiles } from "./encoder/folder.js";
-import { createOnnxEncoder, type OnnxEncoderParts } from "./encoder/onnx/onnx-encoder.js";
-import type { VllmEvents } from "./encoder/vllm/parts.js";
-import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";
-import { JudgeError, withoutPaths } from "./errors.js";
+import { hashEncoderFolder } from "./encoder/folder.js";
+import { JudgeError } from "./errors.js";
 import { createForwards } from "./judge/forward.js";
 import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
 import { createProbabilityCache, type ProbabilityCache } from "./judge/probability-cache.js";
@@ -22,9 +19,6 @@ export interface Observers {
   readonly log: Log;
   readonly metrics: Metrics;
 }
-
-/** How encoders run. */
-export type EncoderRuntime = Pick<Config["runtime"], "threads" | "batches">;
 
 /** An encoder, and what it was made from. */
 export interface BuiltEncoder {
@@ -120,65 +114,6 @@ async function takeOver(
   if (found === undefined) return null;
   const files = await hashEncoderFolder(config.path);
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
-}
-
-/** What an encoder tells of itself. */
-type EncoderEvents = OnnxEncoderParts["events"] & VllmEvents;
-
-/** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
-export function composeEncoder(
-  config: EncoderConfig,
-  { threads, batches }: EncoderRuntime,
-  events: EncoderEvents = { up() {}, down() {}, warning() {} },
-): Encoder {
-  const { id, path: folder, model: modelName } = config;
-  if (config.type === "onnx") {
-    return createOnnxEncoder({ id, modelName, folder, threads, limits: batches, events });
-  }
-  const { requestTimeoutMs: timeoutMs, ...settings } = config;
-  const { queueLimit } = batches;
-  return createVllmEncoder({ ...settings, modelName, folder, timeoutMs, queueLimit, events });
-}
-
-/** The files of an encoder that decide its results, for whoever watches them. */
-export async function encoderFiles({ path }: EncoderConfig): Promise<string[]> {
-  return (await listDecidingFiles(path)).map((name) => join(path, name));
-}
-
-function observedEncoder(
-  config: EncoderConfig,
-  runtime: EncoderRuntime,
-  { log, metrics }: Observers,
-): Encoder {
-  const { id } = config;
-  let launchedMs = clock();
-  return composeEncoder(config, runtime, {
-    up({ device }, restarts) {
-      metrics.encoderUp(id, true);
-      log.encoderUp({
-        encoder: id,
-        device,
-        threads: runtime.threads,
-        loadMs: clock() - launchedMs,
-        restarts,
-      });
-    },
-    down({ code, signal, retryMs, reason }) {
-      launchedMs = clock() + retryMs;
-      metrics.encoderUp(id, false);
-      metrics.encoderRestarted(id);
-      log.encoderDown({
-        encoder: id,
-        exitCode: code,
-        signal,
-        reason: reason && withoutPaths(reason),
-        retryMs,
-      });
-    },
-    warning(finding) {
-      log.encoderWarning({ encoder: id, finding });
-    },
-  });
 }
 
 function composeJudge(

@@ -2,8 +2,9 @@
 import { openSync, writeSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
-import { composeJudges, encoderFiles, type Judges } from "../compose.js";
+import { composeJudges, type Judges } from "../compose.js";
 import { composeApp, readCruxSentences } from "../compose-app.js";
+import { encoderFiles } from "../compose-encoders.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";

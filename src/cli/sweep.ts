@@ -1,5 +1,5 @@
 // `sweep`: which layer, pooling mode and PCA size to train on, by out-of-fold predictions on the train split alone.
-import { composeEncoder } from "../compose.js";
+import { composeEncoder } from "../compose-encoders.js";
 import type { Config } from "../config.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";

@@ -6,7 +6,7 @@ import type { RouterJson2, TrainedView } from "../checkpoint/router-json-2.js";
 import { writeRouterJson2 } from "../checkpoint/router-json-write.js";
 import { saveFiles } from "../checkpoint/save.js";
 import { type Selftest, writeSelftest } from "../checkpoint/selftest.js";
-import { composeEncoder } from "../compose.js";
+import { composeEncoder } from "../compose-encoders.js";
 import type { Config } from "../config.js";
 import type { Encoder, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";

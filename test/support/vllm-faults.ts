@@ -6,7 +6,7 @@ import type { Fault } from "./vllm-files.js";
 export const timeoutMs = 150;
 export const faults: readonly (readonly [fault: Fault, code: ErrorCode, message: RegExp])[] = [
   ["partial", "encoder_error", /is not whole after 150 ms/],
-  ["never", "encoder_error", /is not there after 150 ms; check that hidden_states_root/],
+  ["never", "encoder_error", /is not there after 150 ms; the server writes elsewhere: mount/],
   ["zeroed", "encoder_error", /with zeros for a token/],
   ["zero rows", "encoder_error", /with zeros for a token/],
   ["not finite", "encoder_error", /not finite/],

@@ -22,6 +22,12 @@ export interface ClientParts {
   readonly maxInFlight: number;
 }
 
+export interface ServedModel {
+  readonly id: string;
+  /** tokens that the server takes, the generated one included; null where it does not say */
+  readonly contextLength: number | null;
+}
+
 export interface Client {
   /**
    * One prefill.
@@ -31,8 +37,8 @@ export interface Client {
    *   `overloaded` when all that answer are; `signal.reason` when aborted
    */
   prefill(ids: readonly number[], signal: AbortSignal): Promise<string>;
-  /** Tokens that the server takes for the model, the generated one included; null where it does not say. Fails as above. */
-  contextLength(signal: AbortSignal): Promise<number | null>;
+  /** What the server offers. Fails as above. */
+  models(signal: AbortSignal): Promise<ServedModel[]>;
   /** Ends every socket. */
   close(): void;
 }
@@ -73,7 +79,7 @@ export function createClient(parts: ClientParts): Client {
     };
     const method = body === null ? "GET" : "POST";
     const { status, text } = await exchange(send, url, { method, agent, headers, signal }, body);
-    if (status !== 200) throw refusalOf(status, text);
+    if (status !== 200) throw refusalOf(status, text, path);
     return parseJson(text);
   }
 
@@ -103,9 +109,10 @@ export function createClient(parts: ClientParts): Client {
   }
 
   return {
-    async contextLength(signal) {
+    async models(signal) {
       const reply = ModelsReply.safeParse(await askInTurn("/models", null, signal));
-      return reply.data?.data.find(({ id }) => id === servedModel)?.max_model_len ?? null;
+      const models = reply.data?.data ?? [];
+      return models.map(({ id, max_model_len: length }) => ({ id, contextLength: length ?? null }));
     },
     async prefill(ids, signal) {
       const body = JSON.stringify({
@@ -177,7 +184,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The server's own words are not passed on: they may quote what was sent. */
-function refusalOf(status: number, text: string): JudgeError {
+function refusalOf(status: number, text: string, path: string): JudgeError {
   if (status === 429) return new JudgeError("overloaded", "the vLLM server is overloaded; ask again later");
   if (status >= 500) {
     return new JudgeError("encoder_down", `the vLLM server answered ${status}; see its own log`);
@@ -185,12 +192,14 @@ function refusalOf(status: number, text: string): JudgeError {
   const error = ErrorReply.safeParse(parseJson(text));
   const message = error.success ? error.data.error.message : "";
   const finding =
-    status === 404
-      ? "does not know the model (404); set served_model to a name of its /v1/models"
-      : status === 401 || status === 403
-        ? `refused the API key (${status}); set api_key_env to the variable that holds it`
-        : /maximum context length|max_model_len|longer than the maximum/i.test(message)
-          ? `takes fewer tokens than were sent (${status}); lower the judge's max_tokens`
-          : `refused the request (${status}); see its own log`;
+    status === 404 && path === "/models"
+      ? "has no /models under base_url (404); end base_url with the server's /v1"
+      : status === 404
+        ? "does not know the model (404); set served_model to a name of its /v1/models"
+        : status === 401 || status === 403
+          ? `refused the API key (${status}); set api_key_env to the variable that holds it`
+          : /maximum context length|max_model_len|longer than the maximum/i.test(message)
+            ? `takes fewer tokens than were sent (${status}); lower the judge's max_tokens`
+            : `refused the request (${status}); see its own log`;
   return new JudgeError("encoder_error", `the vLLM server ${finding}`);
 }

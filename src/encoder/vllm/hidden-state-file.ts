@@ -97,9 +97,12 @@ async function withWholeFile<T>(
       if (file !== null) return await use(file);
       const waitedMs = performance.now() - started;
       if (waitedMs >= rules.timeoutMs) {
-        const state = handle === null ? "is not there" : "is not whole";
+        const state =
+          handle === null
+            ? ["is not there", "the server writes elsewhere: mount the same folder in its container and here"]
+            : ["is not whole", "its disk may be full, or file_timeout_ms too short"];
         throw fault(
-          `the vLLM server's hidden-state file ${state} after ${rules.timeoutMs} ms; check that hidden_states_root is the folder the server writes to`,
+          `the vLLM server's hidden-state file ${state[0]} after ${rules.timeoutMs} ms; ${state[1]}`,
         );
       }
       const { least, most } = pauseMs;

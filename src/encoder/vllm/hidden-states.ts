@@ -26,6 +26,8 @@ export interface Expected {
 
 export interface HiddenStates {
   readonly hiddenSize: number;
+  /** of the values in the file */
+  readonly dtype: StateDtype;
   readonly pooled: PooledVectors;
 }
 
@@ -98,7 +100,7 @@ export function createHiddenStateReader(turns: Turns): HiddenStateReader {
         const shape = checkShape(states, expected);
         const rows = createRowPooling(shape, wanted);
         await poolRows(file, dataStart + states.begin, shape, rows, signal);
-        return { hiddenSize: shape.hiddenSize, pooled: rows.pooled() };
+        return { hiddenSize: shape.hiddenSize, dtype: shape.dtype, pooled: rows.pooled() };
       }, signal);
     },
   };

@@ -113,7 +113,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     ]);
     tokenizer = createTokenizer(folder.tokenizer);
     const { hiddenSize } = await probe.start();
-    const context = await call(undefined, client.contextLength);
+    const models = await call(undefined, client.models);
+    const context = models.find((model) => model.id === parts.servedModel)?.contextLength;
     // what the server captures there is not yet normalised: not the last of Transformers' hidden states
     const layers = captured.filter((layer) => layer < (folder.blockCount ?? Number.POSITIVE_INFINITY));
     const settings = ["vllm", parts.servedModel, captured.join(",")].map((setting) => `${setting}\n`);

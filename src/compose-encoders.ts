@@ -1,0 +1,93 @@
+// Makes encoders out of their configuration: the only file that names concrete adapters.
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import type { Observers } from "./compose.js";
+import type { Config, EncoderConfig, VllmEncoderConfig } from "./config.js";
+import type { Encoder } from "./encoder/encoder.js";
+import type { Finding } from "./encoder/finding.js";
+import { listDecidingFiles } from "./encoder/folder.js";
+import { createOnnxEncoder, type OnnxEncoderParts } from "./encoder/onnx/onnx-encoder.js";
+import { examineVllm } from "./encoder/vllm/examine.js";
+import type { VllmEncoderParts, VllmEvents } from "./encoder/vllm/parts.js";
+import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";
+import { withoutPaths } from "./errors.js";
+
+/** How encoders run. */
+export type EncoderRuntime = Pick<Config["runtime"], "threads" | "batches">;
+
+/** What an encoder tells of itself. */
+type EncoderEvents = OnnxEncoderParts["events"] & VllmEvents;
+
+const silent: EncoderEvents = { up() {}, down() {}, warning() {} };
+
+/** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
+export function composeEncoder(
+  config: EncoderConfig,
+  { threads, batches }: EncoderRuntime,
+  events: EncoderEvents = silent,
+): Encoder {
+  const { id, path: folder, model: modelName } = config;
+  if (config.type === "onnx") {
+    return createOnnxEncoder({ id, modelName, folder, threads, limits: batches, events });
+  }
+  return createVllmEncoder(vllmParts(config, batches, events));
+}
+
+function vllmParts(
+  config: VllmEncoderConfig,
+  { queueLimit }: EncoderRuntime["batches"],
+  events: VllmEvents,
+): VllmEncoderParts {
+  const { path: folder, model: modelName, requestTimeoutMs: timeoutMs, ...settings } = config;
+  return { ...settings, modelName, folder, timeoutMs, queueLimit, events };
+}
+
+/** What stands behind an encoder, looked at piece by piece before it is started; nothing for one of this machine. */
+export async function examineEncoder(
+  config: EncoderConfig,
+  { batches }: EncoderRuntime,
+): Promise<readonly Finding[]> {
+  return config.type === "onnx" ? [] : await examineVllm(vllmParts(config, batches, silent));
+}
+
+/** The files of an encoder that decide its results, for whoever watches them. */
+export async function encoderFiles({ path }: EncoderConfig): Promise<string[]> {
+  return (await listDecidingFiles(path)).map((name) => join(path, name));
+}
+
+/** An encoder, not started, of which log and metrics are told. */
+export function observedEncoder(
+  config: EncoderConfig,
+  runtime: EncoderRuntime,
+  { log, metrics }: Observers,
+): Encoder {
+  const { id } = config;
+  let launchedMs = performance.now();
+  return composeEncoder(config, runtime, {
+    up({ device }, restarts) {
+      metrics.encoderUp(id, true);
+      log.encoderUp({
+        encoder: id,
+        device,
+        threads: runtime.threads,
+        loadMs: performance.now() - launchedMs,
+        restarts,
+      });
+    },
+    down({ code, signal, retryMs, reason }) {
+      launchedMs = performance.now() + retryMs;
+      metrics.encoderUp(id, false);
+      metrics.encoderRestarted(id);
+      log.encoderDown({
+        encoder: id,
+        exitCode: code,
+        signal,
+        reason: reason && withoutPaths(reason),
+        retryMs,
+      });
+    },
+    warning(finding) {
+      log.encoderWarning({ encoder: id, finding });
+    },
+  });
+}

@@ -1,0 +1,68 @@
+// The folder that a vLLM server and this process share, looked at piece by piece for whoever sets it up. Changes nothing.
+import { access, constants, lstat, readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { asJudgeError } from "../../errors.js";
+import { type Finding, faultFinding, finding } from "../finding.js";
+import { checkFolder } from "./folder-check.js";
+import { fileSuffix, lockSuffix } from "./hidden-state-file.js";
+
+/** Types of file systems that live in memory, as statfs(2) names them: tmpfs and ramfs. */
+const memoryTypes = [0x01021994, 0x858458f6];
+
+export interface FolderParts {
+  readonly hiddenStatesRoot: string;
+  readonly staleMs: number;
+}
+
+export async function examineFolder({ hiddenStatesRoot: root, staleMs }: FolderParts): Promise<Finding[]> {
+  let warning: string | null;
+  try {
+    warning = await checkFolder(root);
+  } catch (error) {
+    return [faultFinding("folder", asJudgeError(error).message)];
+  }
+  return [
+    finding("folder", "ok", root),
+    await rightsFinding(root, warning),
+    await memoryFinding(root),
+    await staleFinding(root, staleMs),
+  ];
+}
+
+/** @param warning of those who may enter it */
+async function rightsFinding(root: string, warning: string | null): Promise<Finding> {
+  const { mode } = await stat(root);
+  const values = { mode: (mode & 0o7777).toString(8).padStart(4, "0") };
+  try {
+    await access(root, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    const found = `this process may not read, write and delete in it (mode ${values.mode})`;
+    const advice = "run both as the same user, or chmod it to 0770 with a group that has both";
+    return finding("folder-rights", "wrong", found, advice, values);
+  }
+  if (warning === null) return finding("folder-rights", "ok", `mode ${values.mode}`, null, values);
+  const [found, advice] = warning.split("; ");
+  return finding("folder-rights", "warning", `${found} (mode ${values.mode})`, advice, values);
+}
+
+async function memoryFinding(root: string): Promise<Finding> {
+  const { type } = await statfs(root);
+  const inMemory = memoryTypes.includes(type);
+  const found = inMemory ? "in memory" : "on a disk";
+  const advice = inMemory ? null : "a folder in /dev/shm is faster, and leaves no hidden states on a disk";
+  return finding("folder-memory", "ok", found, advice, { in_memory: inMemory });
+}
+
+async function staleFinding(root: string, staleMs: number): Promise<Finding> {
+  const names = (await readdir(root).catch(() => [])).filter(
+    (name) => name.endsWith(fileSuffix) || name.endsWith(lockSuffix),
+  );
+  const facts = await Promise.all(names.map((name) => lstat(join(root, name)).catch(() => null)));
+  const stale = facts.filter((file) => file !== null && Date.now() - file.mtimeMs > staleMs);
+  const bytes = stale.reduce((sum, file) => sum + file!.size, 0);
+  const values = { files: stale.length, bytes };
+  if (stale.length === 0) return finding("stale-files", "ok", "none", null, values);
+  const found = `${stale.length} that nobody came for, ${(bytes / 1e6).toFixed(1)} MB`;
+  const advice = "serve removes them; where they grow while it runs, another program asks for hidden states";
+  return finding("stale-files", "warning", found, advice, values);
+}

@@ -1,0 +1,142 @@
+// One server of a vLLM encoder looked at by itself: whether it answers, what it serves, and one real prefill with its file.
+import { asJudgeError, JudgeError } from "../../errors.js";
+import type { PooledVectors } from "../../features/pooled.js";
+import { type Finding, faultFinding, finding } from "../finding.js";
+import { createTurns } from "../turns.js";
+import { type Client, createClient } from "./client.js";
+import { takeFile } from "./hidden-state-file.js";
+import { createHiddenStateReader, largestFile } from "./hidden-states.js";
+import type { VllmEncoderParts } from "./parts.js";
+
+/** Of the models that a server offers, so many are named. */
+const maxNames = 8;
+const causes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "the host's name cannot be resolved",
+  ECONNRESET: "the connection was cut off",
+  EHOSTUNREACH: "the host cannot be reached",
+};
+
+export interface Served {
+  readonly host: string;
+  readonly findings: readonly Finding[];
+  /** the mean of every captured row over the sample's tokens; null where none came */
+  readonly pooled: PooledVectors | null;
+}
+
+/**
+ * Never throws for what it finds.
+ *
+ * @param ids of a sample; null where its file could not be read
+ */
+export async function examineServer(
+  url: string,
+  parts: VllmEncoderParts,
+  ids: readonly number[] | null,
+): Promise<Served> {
+  const { host } = new URL(url);
+  const client = createClient({ ...parts, baseUrls: [url], maxInFlight: 1 });
+  try {
+    const server = await examineModels(client, parts, host).catch((error) => faultOf("server", host, error));
+    if (server.status !== "ok") return { host, findings: [server], pooled: null };
+    if (ids === null) {
+      const found = `${host}: without folder or tokenizer none can be read`;
+      return { host, findings: [server, finding("hidden-states", "skipped", found)], pooled: null };
+    }
+    const { states, pooled } = await examinePrefill(client, parts, ids, host).catch((error) => ({
+      states: faultOf("hidden-states", host, error),
+      pooled: null,
+    }));
+    return { host, findings: [server, states], pooled };
+  } finally {
+    client.close();
+  }
+}
+
+async function examineModels(
+  client: Client,
+  { servedModel }: VllmEncoderParts,
+  host: string,
+): Promise<Finding> {
+  const models = await client.models(new AbortController().signal);
+  const ids = models.map(({ id }) => id);
+  const values = { host, models: ids };
+  const model = models.find(({ id }) => id === servedModel);
+  if (model === undefined) {
+    const found =
+      ids.length === 0 ? "names no model in /v1/models" : `serves ${someOf(ids)}, not ${servedModel}`;
+    const advice =
+      ids.length === 0 ? "set base_url to a vLLM server" : "set served_model to the one that is meant";
+    return finding("server", "wrong", `${host} ${found}`, advice, values);
+  }
+  const context = model.contextLength === null ? "" : `, context ${model.contextLength} tokens`;
+  return finding("server", "ok", `${host} serves ${servedModel}${context}`, null, {
+    ...values,
+    context_length: model.contextLength,
+  });
+}
+
+function someOf(ids: readonly string[]): string {
+  const more = ids.length > maxNames ? ` and ${ids.length - maxNames} more` : "";
+  return `${ids.slice(0, maxNames).join(", ")}${more}`;
+}
+
+/** One prefill, its file and what is in it. */
+async function examinePrefill(
+  client: Client,
+  parts: VllmEncoderParts,
+  ids: readonly number[],
+  host: string,
+): Promise<{ states: Finding; pooled: PooledVectors }> {
+  const { signal } = new AbortController();
+  const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
+  const expected = { ids, captured, hiddenSize: null };
+  let leftBehind: string | null = null;
+  const rules = {
+    root: parts.hiddenStatesRoot,
+    timeoutMs: parts.fileTimeoutMs,
+    maxBytes: largestFile(expected),
+    onLeftBehind: (code: string) => {
+      leftBehind = code;
+    },
+  };
+  const started = performance.now();
+  const path = await client.prefill(ids, signal);
+  const wanted = { layers: captured, pooling: ["mean"] } as const;
+  const reader = createHiddenStateReader(createTurns());
+  const { pooled, hiddenSize, dtype } = await takeFile(path, rules, signal, (file) =>
+    reader.read(file, expected, wanted, signal),
+  ).catch((error) => {
+    const { code, message } = asJudgeError(error);
+    throw new JudgeError(code, message.replace(";", ` (it named ${path});`), { cause: error });
+  });
+  const milliseconds = performance.now() - started;
+  const values = { host, milliseconds, layers: captured.length, hidden_size: hiddenSize, dtype };
+  if (leftBehind !== null) {
+    const found = `${host}: its file cannot be removed (${leftBehind})`;
+    const advice =
+      "run both as the same user, or give the folder a group that has both; files that stay fill the folder";
+    return { states: finding("hidden-states", "wrong", found, advice, values), pooled };
+  }
+  const what = `${captured.length} layer${captured.length === 1 ? "" : "s"} of ${hiddenSize} values, ${dtype}`;
+  const found = `${host}: ${what}, ${milliseconds.toFixed(0)} ms`;
+  return { states: finding("hidden-states", "ok", found, null, values), pooled };
+}
+
+/** An error of one server; where no connection came about, with the cause. */
+function faultOf(check: string, host: string, error: unknown): Finding {
+  const { code, message, cause } = asJudgeError(error);
+  const wrong = (found: string, advice: string | null) =>
+    finding(check, "wrong", `${host}: ${found}`, advice, { host });
+  const reason = code === "encoder_down" ? (cause as NodeJS.ErrnoException | undefined)?.code : undefined;
+  if (reason === undefined) {
+    const short = message.replace(/^the vLLM server('s)? /, (_, owned) => (owned ? "its " : ""));
+    const { found, advice } = faultFinding(check, short);
+    return wrong(found, advice);
+  }
+  const known = causes[reason];
+  return known === undefined
+    ? wrong(`no connection (${reason})`, "set base_url to what an HTTP client reaches from here")
+    : wrong(`${known} (${reason})`, "start the server, or set base_url to where it listens");
+}

@@ -1,0 +1,61 @@
+// A vLLM encoder looked at piece by piece, for whoever sets it up: its folder, its tokenizer, and its servers, each by
+// itself and against the others. What fails stops only what needs it.
+import { asJudgeError, JudgeError } from "../../errors.js";
+import { type Finding, faultFinding, finding } from "../finding.js";
+import { readTokenizerFolder } from "../folder.js";
+import { createTokenizer, tokenizeAll } from "../tokenizer.js";
+import { examineFolder } from "./examine-folder.js";
+import { examineServer, type Served } from "./examine-server.js";
+import type { VllmEncoderParts } from "./parts.js";
+
+const sample = "Which planet is the largest?";
+/** Of the largest value: servers of one model differ by their rounding, other layers by far more. */
+const admittedDifference = 0.1;
+
+/** Never throws for what it finds. */
+export async function examineVllm(parts: VllmEncoderParts): Promise<Finding[]> {
+  const folder = await examineFolder(parts);
+  const { ids, finding: tokenizer } = await tokenizeSample(parts.folder);
+  const prefillable = ids !== null && folder[0]!.status === "ok";
+  const servers = await Promise.all(
+    parts.baseUrls.map((url) => examineServer(url, parts, prefillable ? ids : null)),
+  );
+  const [first] = servers.filter(({ pooled }) => pooled !== null);
+  const unlike = first === undefined ? [] : servers.flatMap((server) => unlikeFinding(first, server));
+  return [tokenizer, ...folder, ...servers.flatMap(({ findings }) => findings), ...unlike];
+}
+
+async function tokenizeSample(folder: string): Promise<{ ids: readonly number[] | null; finding: Finding }> {
+  try {
+    const { tokenizer: files } = await readTokenizerFolder(folder);
+    const tokenizer = createTokenizer(files);
+    const [tokens] = tokenizeAll(tokenizer, [sample], {
+      template: "none",
+      maxTokens: 64,
+      truncation: "right",
+    });
+    if (tokens instanceof JudgeError) throw tokens;
+    const found = files.chatTemplate === null ? "no chat template" : "with a chat template";
+    return { ids: tokens!.ids, finding: finding("tokenizer", "ok", found) };
+  } catch (error) {
+    return { ids: null, finding: faultFinding("tokenizer", asJudgeError(error).message) };
+  }
+}
+
+/** That a server gives for the same ids what the first one gives. */
+function unlikeFinding(first: Served, server: Served): Finding[] {
+  if (server === first || server.pooled === null) return [];
+  let largest = 0;
+  let difference = 0;
+  for (const [key, vector] of first.pooled!) {
+    const other = server.pooled.get(key)!;
+    vector.forEach((value, index) => {
+      largest = Math.max(largest, Math.abs(value));
+      difference = Math.max(difference, Math.abs(value - (other[index] ?? Number.POSITIVE_INFINITY)));
+    });
+  }
+  if (difference <= largest * admittedDifference) return [];
+  const found = `${server.host} gives other hidden states than ${first.host}`;
+  const advice = "serve the same model with the same eagle_aux_hidden_state_layer_ids on both";
+  return [finding("hidden-states", "wrong", found, advice, { host: server.host, unlike: first.host })];
+}
