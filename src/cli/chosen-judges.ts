@@ -97,13 +97,16 @@ async function chosenSetting(config: Config, { judge, checkpoint, encoder }: Jud
   return await checkpointSetting("checkpoint", checkpoint, encoderConfig(config, encoder));
 }
 
+/** @throws JudgeError `usage` where no judge has that id or alias */
+export function configuredJudge({ judges }: Config, name: string): JudgeConfig {
+  const judge = judges.find(({ id, aliases }) => id === name || aliases.includes(name));
+  if (judge !== undefined) return judge;
+  const known = judges.map(({ id }) => id).join(", ");
+  throw new JudgeError("usage", `--judge: no judge is named "${name}"; wanted one of ${known}`);
+}
+
 function namedSetting(config: Config, name: string | undefined): Setting {
-  const wanted = name ?? config.defaultJudge ?? config.judges[0]!.id;
-  const judge = config.judges.find(({ id, aliases }) => id === wanted || aliases.includes(wanted));
-  if (judge === undefined) {
-    const known = config.judges.map(({ id }) => id).join(", ");
-    throw new JudgeError("usage", `--judge: no judge is named "${wanted}"; wanted one of ${known}`);
-  }
+  const judge = configuredJudge(config, name ?? config.defaultJudge ?? config.judges[0]!.id);
   return { judge, encoder: config.encoders.find(({ id }) => id === judge.encoder)!, checkpoint: null };
 }
 

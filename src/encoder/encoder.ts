@@ -75,6 +75,8 @@ export interface EncoderFacts {
   readonly frameTokens: { readonly none: number; readonly chat: number };
   /** where it runs, e.g. `cpu` */
   readonly device: string;
+  /** the library that runs it in this machine, with its version; absent where none does */
+  readonly runtime?: string;
   readonly threads: number;
   /** SHA-256 of each file that decides the result, by name */
   readonly files: Readonly<Record<string, string>>;

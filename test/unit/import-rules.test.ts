@@ -33,7 +33,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "@hono/node-server": /^http\//,
   "@huggingface/transformers": /^encoder\/(tokenizer|frame)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
-  commander: /^main\.ts$/,
+  commander: /^(main|cli\/command(s-[a-z]+|-options))\.ts$/,
   "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,
   hono: /^http\//,
   "jsonc-parser": /^http\/body\.ts$/,

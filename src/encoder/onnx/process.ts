@@ -9,7 +9,7 @@ import { encodeBatch } from "./batch.js";
 import { readEncoderFolder } from "./folder.js";
 import { packEncodings } from "./packed-encodings.js";
 import type { Answer, Command, LoadCommand, Report, Work } from "./protocol.js";
-import { loadSession, type Padding } from "./session.js";
+import { loadSession, type Padding, runtime } from "./session.js";
 import { toWire } from "./wire-error.js";
 
 type Loaded = Awaited<ReturnType<typeof load>>;
@@ -45,6 +45,7 @@ function factsOf({ folder, tokenizer, session }: Loaded, threads: number): Repor
       maxTokens: folder.maxTokens,
       ...tokenizerFacts(folder.tokenizer, tokenizer),
       device: "cpu",
+      runtime,
       threads,
     },
   };

@@ -2,7 +2,7 @@
 // process (process.ts). Contract of the model file: inputs input_ids, attention_mask and, for decoders,
 // past_key_values.<l>.key|value; outputs hidden_states.<k> [batch, sequence, hidden] and, for decoders that are to
 // remember a prefix, present.<l>.key|value.
-import { InferenceSession, Tensor } from "onnxruntime-node";
+import { env, InferenceSession, Tensor } from "onnxruntime-node";
 import { JudgeError } from "../../errors.js";
 import { type PooledKey, pooledKey } from "../../features/pooled.js";
 import { type PoolingMode, pool } from "../../features/pooling.js";
@@ -39,6 +39,9 @@ export interface Padding {
   readonly side: "left" | "right";
   readonly padId: number;
 }
+
+/** The library, with the version that is loaded. */
+export const runtime = `onnxruntime-node ${env.versions.node}`;
 
 /**
  * @param threads intra-op threads

@@ -1,0 +1,80 @@
+// Options that several commands share, and how their values are read.
+import { fileURLToPath } from "node:url";
+import { type Command, Option } from "commander";
+import { type Config, loadConfig } from "../config.js";
+import { configFileVariable, settings } from "../config-schema.js";
+import { JudgeError } from "../errors.js";
+import type { Terminal } from "./terminal.js";
+
+/** The settings as options of a command; their values go to the schema unparsed. */
+export function withSettings(command: Command): Command {
+  command.option("--config <file>", `TOML configuration (env ${configFileVariable})`);
+  for (const { flag, env, path } of settings) {
+    command.addOption(new Option(`${flag} <value>`, `${path.join(".")} (env ${env})`));
+  }
+  return command;
+}
+
+/** @throws JudgeError `config`, one line */
+export function configOf(command: Command, { packageRoot }: Terminal): Config {
+  const options = command.optsWithGlobals<Record<string, string>>();
+  const flags = Object.fromEntries(
+    command.options.map((option) => [option.long ?? "", options[option.attributeName()]]),
+  );
+  return loadConfig({
+    file: options.config,
+    env: process.env,
+    flags,
+    packageRoot: fileURLToPath(packageRoot),
+  });
+}
+
+/** For commands that measure a judge on labels. */
+export function withLabels(command: Command): Command {
+  return withSettings(command)
+    .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
+    .option("--judge <name>", "a configured judge; without it and without --checkpoint, the first")
+    .option("--checkpoint <path>", "a checkpoint instead; needs --encoder")
+    .option("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+    .option("--split <name>", "rows of this split; without it, all but those for training")
+    .option("--train-split <name>", "rows the judge was trained on", "train")
+    .option("--costs <file>", "cost of a request by output, TOML or JSON; without it, the checkpoint's")
+    .option("--seed <number>", "of the bootstrap", numberOf, 1)
+    .option("--json", "as JSON");
+}
+
+/** For commands that train. */
+export function withTrainInput(command: Command): Command {
+  return withSettings(command)
+    .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
+    .requiredOption("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+    .option("--train-split <name>", "rows of this split; where the file has none, all rows", "train")
+    .option("--max-tokens <number>", "of a prompt", countOf)
+    .addOption(
+      new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),
+    )
+    .option(
+      "--cache <folder>",
+      "features are kept here, so that a training that was cut short goes on",
+      ".prefill-judge-cache",
+    );
+}
+
+/** @throws JudgeError `usage` for what is no number */
+export function numberOf(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value)) return value;
+  throw new JudgeError("usage", `found "${text}", wanted a number`);
+}
+
+/** @throws JudgeError `usage` for what is no number of things */
+export function countOf(text: string): number {
+  const value = numberOf(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new JudgeError("usage", `found "${text}", wanted a whole number above 0`);
+}
+
+/** For options that take several values. */
+export function collect<T>(parse: (text: string) => T): (text: string, before?: T[]) => T[] {
+  return (text, before = []) => [...before, parse(text)];
+}

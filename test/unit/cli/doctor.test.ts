@@ -1,0 +1,80 @@
+// The parts of `doctor` that need no encoder: processors, versions, and lines of a terminal.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cpuQuota, nodeFinding, threadsFinding } from "../../../src/cli/doctor-process.js";
+import { sectionText, summaryText, toJson } from "../../../src/cli/doctor-report.js";
+import { list, small } from "../../../src/cli/doctor-text.js";
+import { faultFinding, finding } from "../../../src/encoder/finding.js";
+
+test("a control group's quota is whole processors, at least one, and absent where there is none", () => {
+  for (const [content, processors] of [
+    ["max 100000\n", Number.POSITIVE_INFINITY],
+    ["", Number.POSITIVE_INFINITY],
+    ["200000 100000\n", 2],
+    ["250000 100000\n", 2],
+    ["50000 100000\n", 1],
+    ["nonsense", Number.POSITIVE_INFINITY],
+  ] as const)
+    assert.equal(cpuQuota(content), processors, content);
+});
+
+test("Node is compared by its numbers, not its letters", () => {
+  for (const version of ["20.19.0", "20.20.1", "22.0.0", "100.1.0"])
+    assert.equal(nodeFinding(version, ">=20.19").status, "ok", version);
+  for (const version of ["20.18.9", "18.30.0", "9.99.0"])
+    assert.equal(nodeFinding(version, ">=20.19").status, "wrong", version);
+});
+
+test("more threads than processors are warned of with the number that fits", () => {
+  assert.equal(threadsFinding(2, 2).status, "ok");
+  const { status, advice } = threadsFinding(8, 2);
+  assert.equal(status, "warning");
+  assert.match(advice!, /runtime\.threads = 2:/);
+});
+
+test("a message is a finding and, after its first semicolon, what to do", () => {
+  const fault = faultFinding("folder", "it is gone; put it back; soon");
+  assert.deepEqual([fault.found, fault.advice], ["it is gone", "put it back; soon"]);
+  assert.equal(faultFinding("folder", "it is gone").advice, null);
+});
+
+test("lines end at column 80; settings and lists that fit stay whole; control characters are replaced", () => {
+  const setting = "captured_layers = [12, 13, 14], layer_offset = 1";
+  const long = Array.from({ length: 60 }, (_, index) => index).join(", ");
+  const text = sectionText({
+    subject: "judge",
+    id: "a\u001bb",
+    findings: [
+      finding("layers", "wrong", "x ".repeat(60), `the rows fit when ${setting}: set that`),
+      finding("layers", "warning", `[${long}]`),
+    ],
+  });
+  const lines = text.split("\n");
+  assert.ok(
+    lines.every((line) => line.length <= 80),
+    text,
+  );
+  assert.ok(lines.some((line) => line.includes("captured_layers = [12, 13, 14],")));
+  assert.equal(text.replace(/\s+/g, " ").includes(`[${long}]`), true);
+  assert.equal(lines[1], "judge a\uFFFDb");
+});
+
+test("what is wrong is counted, warnings beside it", () => {
+  const section = (...statuses: ("ok" | "warning" | "wrong" | "skipped")[]) => [
+    { subject: "process" as const, id: null, findings: statuses.map((status) => finding("x", status, "y")) },
+  ];
+  assert.match(summaryText(section("ok", "skipped")), /All is well/);
+  assert.match(summaryText(section("ok", "warning")), /Nothing wrong, 1 warning\./);
+  assert.match(summaryText(section("wrong", "wrong", "warning")), /2 things wrong, 1 warning\./);
+  for (const [statuses, ok] of [
+    [["warning", "ok"], true],
+    [["wrong"], false],
+  ] as const)
+    assert.equal(JSON.parse(toJson(section(...statuses), "1")).ok, ok);
+});
+
+test("indices are shown in runs, differences by their size", () => {
+  assert.equal(list([0, 1, 2, 5, 7, 8]), "0–2, 5, 7–8");
+  assert.equal(list([]), "none");
+  assert.deepEqual([0, 0.109, 0.00018].map(small), ["0", "0.11", "1.8e-4"]);
+});
