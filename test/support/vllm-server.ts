@@ -33,6 +33,8 @@ export interface VllmServerOptions {
   readonly port?: number;
   /** tokens of prompt and answer; absent: the model's 512 */
   readonly contextLength?: number;
+  /** of all requests; absent: none is wanted */
+  readonly apiKey?: string;
   /** what it answers to these ids */
   readonly recorded?: readonly RecordedCall[];
 }
@@ -104,21 +106,11 @@ export async function startVllmServer(options: VllmServerOptions): Promise<VllmS
 
 async function answer(
   session: InferenceSession,
-  { root, outside, layers, contextLength = modelContextLength, recorded = [] }: VllmServerOptions,
+  { root, outside, layers, contextLength = modelContextLength, apiKey, recorded = [] }: VllmServerOptions,
   state: VllmServer,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (request.url === "/v1/models") {
-    return void response.end(JSON.stringify({ data: [{ id: "tiny", max_model_len: contextLength }] }));
-  }
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { model: string; prompt: number[] };
-  const ids = body.prompt;
-  state.requests.push({ ids, authorization: request.headers.authorization });
-  const name = `cmpl-${state.requests.length}.safetensors`;
-  const { fault } = state;
   const send = (status: number, body: object) => {
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(body));
@@ -127,8 +119,20 @@ async function answer(
     send(code, { error: { message, type: "Error", param: null, code } });
   const sendRecorded = (call: "too_long" | "unknown_model") =>
     send(refusals[call].status, refusals[call].response);
-  if (/^\d+$/.test(fault)) return refuse(Number(fault), "refused");
+  const isKnown = apiKey === undefined || request.headers.authorization === `Bearer ${apiKey}`;
+  if (!isKnown) return refuse(401, "Unauthorized");
+  if (request.url === "/v1/models") {
+    return void response.end(JSON.stringify({ data: [{ id: "tiny", max_model_len: contextLength }] }));
+  }
   if (request.url !== "/v1/completions") return refuse(404, "Not Found");
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { model: string; prompt: number[] };
+  const ids = body.prompt;
+  state.requests.push({ ids, authorization: request.headers.authorization });
+  const name = `cmpl-${request.socket.localPort}-${state.requests.length}.safetensors`;
+  const { fault } = state;
+  if (/^\d+$/.test(fault)) return refuse(Number(fault), "refused");
   if (body.model !== "tiny" || fault === "unknown model") return sendRecorded("unknown_model");
   if (ids.length >= contextLength || fault === "too long") return sendRecorded("too_long");
   if (ids.some((id) => id >= vocabularySize)) return refuse(400, "Token id is out of vocabulary");
