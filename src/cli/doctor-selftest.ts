@@ -1,4 +1,5 @@
 // The selftest as `doctor` reports it: how near the probabilities come, and whether captured rows are named right.
+import { orderWarning } from "../encoder/captured-order.js";
 import type { View } from "../encoder/encoder.js";
 import { type Finding, faultFinding, finding } from "../encoder/finding.js";
 import { requiredFeatures } from "../head/head.js";
@@ -48,7 +49,7 @@ function layersFinding(
   if (labels === null || outcome === null) {
     const advice =
       "without a selftest nobody knows whether the rows are named right; compare with the server's own settings";
-    return finding("layers", "warning", found, advice, values);
+    return unprovenFinding(captured.capturedLayers, found, advice, values);
   }
   const advice = labellingAdvice(labels, checkpoint.encoderName);
   if (!outcome.passed) {
@@ -56,17 +57,25 @@ function layersFinding(
     return finding("layers", isNamedRight ? "ok" : "wrong", found, isNamedRight ? null : advice, values);
   }
   if (labels.kind === "several") {
-    return finding(
-      "layers",
-      "warning",
-      `${found}; the selftest does not tell the rows apart`,
-      advice,
-      values,
-    );
+    const alike = `${found}; the selftest does not tell the rows apart`;
+    return unprovenFinding(captured.capturedLayers, alike, advice, values);
   }
   const next =
     labels.nextDifference === null ? "" : `; read otherwise they differ by ${small(labels.nextDifference)}`;
   return finding("layers", "ok", `${found}: as the selftest wants them${next}`, null, values);
+}
+
+/** Rows of which no selftest tells whether they are named right; their order is the first thing to mend. */
+function unprovenFinding(
+  capturedLayers: readonly number[],
+  found: string,
+  advice: string,
+  values: Finding["values"],
+): Finding {
+  const warning = orderWarning(capturedLayers);
+  if (warning === null) return finding("layers", "warning", found, advice, values);
+  const order = faultFinding("layers", warning);
+  return finding("layers", "warning", `${found}; ${order.found}`, order.advice, values);
 }
 
 function selftestFinding(

@@ -307,6 +307,34 @@ describe("captured layers", () => {
     assert.match(output, /the rows fit when captured_layers = \[6, 5, 4, 3\], layer_offset = 0/);
   });
 
+  test("in another order than rising are warned of, unless the selftest agrees", async () => {
+    const order =
+      /layer_offset = 0; captured_layers is not in rising order, in which vLLM captures .* → put it and .* in rising order/;
+    const falling = [6, 5, 4, 3];
+    const untold = await onServer({
+      layers: [3, 2, 1, 0],
+      checkpoint: fixturePath("checkpoints/router-json-v1"),
+    });
+    assert.equal(untold.code, 0, untold.output);
+    assert.match(untold.output, new RegExp(`warning layers .*${order.source}.* warning selftest none`));
+    const lax = await writeLayeredCheckpoint(mkdtempSync(join(folder, "lax-")), [7, 6, 5, 4], 0.05);
+    const alike = await onServer({ layers: [7, 6, 5, 4], checkpoint: lax });
+    assert.equal(alike.code, 0, alike.output);
+    assert.match(
+      alike.output,
+      new RegExp(
+        `warning layers .*${order.source.replace(";", "; the selftest does not tell the rows apart;")}`,
+      ),
+    );
+    const agreed = await onServer({ layers: falling });
+    assert.equal(agreed.code, 0, agreed.output);
+    assert.match(agreed.output, /ok layers .* = \[6, 5, 4, 3\], layer_offset = 0: as the selftest wants/);
+    assert.doesNotMatch(agreed.output, /rising/);
+    const swapped = await onServer({ layers: [3, 4, 5, 6], captured: falling });
+    assert.equal(swapped.code, 1);
+    assert.match(swapped.output, /wrong layers .* the rows fit when captured_layers = \[3, 4, 5, 6\]/);
+  });
+
   test("without neighbours are to be captured with them", async () => {
     const { output } = await onServer({ layers: [2, 3, 4, 5], captured: [3, 4, 5, 6] });
     assert.match(

@@ -288,6 +288,31 @@ test("a folder that others can enter is warned of, once", async () => {
   }
 });
 
+test("captured layers in another order than rising are warned of at the start, once", async () => {
+  for (const [layers, count] of [
+    [[4, 0], 1],
+    [[0, 4], 0],
+    [[4], 0],
+  ] as const) {
+    const folders = vllmFolders();
+    const server = await startVllmServer({ ...folders, layers });
+    const warnings: string[] = [];
+    const events = { up() {}, down() {}, warning: (finding: string) => void warnings.push(finding) };
+    const encoder = vllmEncoder({ url: server.url, root: folders.root, layers, events });
+    try {
+      await encoder.start();
+      await encoder.encode(["Hi"], { ...options, layers: [4] });
+      assert.equal(warnings.length, count, String(layers));
+      for (const warning of warnings)
+        assert.match(warning, /^captured_layers is not in rising order, .*; put/);
+    } finally {
+      await encoder.close();
+      await server.close();
+      folders.remove();
+    }
+  }
+});
+
 test("stale files are swept and no others, and a folder that is gone ends nothing", async () => {
   const warnings: string[] = [];
   const events = { up() {}, down() {}, warning: (finding: string) => void warnings.push(finding) };

@@ -2,6 +2,7 @@
 // there, and its hidden states come back through a folder that both see.
 import { linked } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
+import { orderWarning } from "../captured-order.js";
 import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
 import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
 import { overloaded } from "../overloaded.js";
@@ -105,8 +106,9 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   }
 
   async function load(): Promise<EncoderFacts> {
-    const warning = await checkFolder(hiddenStatesRoot);
-    if (warning !== null) warn(warning);
+    for (const warning of [await checkFolder(hiddenStatesRoot), orderWarning(parts.capturedLayers)]) {
+      if (warning !== null) warn(warning);
+    }
     const [folder, files] = await Promise.all([
       readTokenizerFolder(parts.folder),
       hashEncoderFolder(parts.folder),
