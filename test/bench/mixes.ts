@@ -15,7 +15,7 @@ export interface Mix {
   /** of one client, and the prompts of each */
   readonly rounds: number;
   readonly alone: number;
-  /** of many clients, and the prompts of each */
+  /** of many clients, and the least prompts of each */
   readonly crowdRounds: number;
   readonly together: number;
 }
