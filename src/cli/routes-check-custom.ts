@@ -2,8 +2,8 @@
 import type { JudgeConfig } from "../config.js";
 import { createSchemaCheck } from "../http/schema-check.js";
 import { pointerPath, renderCustom } from "../verdict/custom.js";
-import type { Report } from "./routes-check.js";
 import type { RouteTable } from "./routes-file.js";
+import type { Report } from "./routes-finding.js";
 
 /** @param place of the route's table */
 export function checkCustomRoute(

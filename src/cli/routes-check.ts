@@ -3,6 +3,7 @@
 import { closest, distance } from "fastest-levenshtein";
 import type { Config, JudgeConfig } from "../config.js";
 import { thresholdSteps } from "../verdict/capability.js";
+import { checkClient, pointsAt } from "./routes-check-client.js";
 import { checkCustomRoute } from "./routes-check-custom.js";
 import {
   type ClientTable,
@@ -11,22 +12,8 @@ import {
   type RouteTable,
   type Thresholds,
 } from "./routes-file.js";
-import { baseUrl } from "./routes-text.js";
+import type { Finding, Report } from "./routes-finding.js";
 import { lineOf } from "./toml-line.js";
-
-export interface Finding {
-  /** counted from 1 */
-  readonly line: number;
-  readonly severity: "error" | "warning";
-  /** what is wrong, and what to write instead */
-  readonly message: string;
-}
-
-/** A user waits so long for a judge that hangs before it is worth a word. */
-const longWaitMs = 20_000;
-
-/** What the paths of this server speak. */
-const formats = ["openai_chat", "openai_responses", "anthropic_messages"];
 
 /** Letters by which an id may differ from a judge's name and still be meant for it. */
 const typingErrors = 3;
@@ -60,8 +47,6 @@ export function checkRoutes(file: string, text: string, config: Config): Finding
     .sort((a, b) => a.line - b.line);
 }
 
-export type Report = (severity: Finding["severity"], place: readonly string[], message: string) => void;
-
 /** The targets that a route asks for a verdict, with the place where it names them. */
 function judgeTargets(route: RouteTable, place: string[]): { target: string; place: string[] }[] {
   const named = [
@@ -90,7 +75,7 @@ function isOurs(
   const nearly = namesOf(config).some(
     (name) => distance(id, name) <= Math.min(typingErrors, Math.floor(name.length / 3)),
   );
-  return nearly || portIs(client?.table.base_url, config.server.port);
+  return nearly || pointsAt(client?.table.base_url, config.server.port);
 }
 
 function checkTarget(
@@ -119,49 +104,6 @@ function checkTarget(
   const message = `no judge is named "${id}", so every request would end in 404; write id = "${closest(id ?? "", names)}"`;
   report("error", ["targets", target, "id"], message);
   return null;
-}
-
-function checkClient(client: ClientTable, place: string[], config: Config, report: Report): void {
-  checkAddress(client, place, config, report);
-  if (client.format !== undefined && !formats.includes(client.format)) {
-    const message = `this server does not speak ${client.format}; write format = "openai_chat"`;
-    report("error", [...place, "format"], message);
-  }
-  const { deadlineMs } = config.runtime;
-  const advised = deadlineMs + 3000;
-  const timeoutMs = client.timeout_ms;
-  if (timeoutMs === undefined) {
-    report("warning", place, `without timeout_ms Switchyard waits for ever; write timeout_ms = ${advised}`);
-  } else if (timeoutMs <= deadlineMs) {
-    const message = `timeout_ms = ${timeoutMs} ends before the judge's deadline_ms = ${deadlineMs}, and a timeout is the user's error; write timeout_ms = ${advised}`;
-    report("error", [...place, "timeout_ms"], message);
-  } else if (timeoutMs > Math.max(longWaitMs, advised)) {
-    const message = `a judge that hangs keeps the user waiting ${timeoutMs / 1000} s; write timeout_ms = ${advised}`;
-    report("warning", [...place, "timeout_ms"], message);
-  }
-}
-
-function checkAddress(
-  { base_url: url }: ClientTable,
-  place: string[],
-  { server }: Config,
-  report: Report,
-): void {
-  const wanted = `${baseUrl(server.host, server.port)}/v1`;
-  const address = addressOf(url);
-  const isHere =
-    address !== null && (isLocal(address.hostname) || address.hostname === new URL(wanted).hostname);
-  const finding =
-    address === null
-      ? "base_url is missing or no address"
-      : address.protocol !== "http:" && isHere
-        ? "this server speaks plain HTTP"
-        : !["/v1", "/v1/", "/"].includes(address.pathname)
-          ? `${address.pathname} is no path of this server`
-          : isHere && portOf(address) !== server.port
-            ? `this server listens on port ${server.port}`
-            : null;
-  if (finding !== null) report("error", [...place, "base_url"], `${finding}; write base_url = "${wanted}"`);
 }
 
 function checkRoute(route: RouteTable, place: string[], judge: JudgeConfig | null, report: Report): void {
@@ -220,21 +162,4 @@ function noRoute(config: Config): string {
 
 function namesOf({ judges }: Config): string[] {
   return judges.flatMap(({ id, aliases }) => [id, ...aliases]);
-}
-
-function addressOf(url: string | undefined): URL | null {
-  return url !== undefined && URL.canParse(url) ? new URL(url) : null;
-}
-
-function portIs(url: string | undefined, port: number): boolean {
-  const address = addressOf(url);
-  return address !== null && portOf(address) === port;
-}
-
-function portOf({ port, protocol }: URL): number {
-  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-}
-
-function isLocal(hostname: string): boolean {
-  return ["localhost", "[::1]", "0.0.0.0"].includes(hostname) || hostname.startsWith("127.");
 }

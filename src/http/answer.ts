@@ -1,5 +1,6 @@
 // What every answer about a judgement carries beside the verdict: headers and the object `prefill_judge`.
-import type { Judge, Judgement } from "../judge/judge.js";
+import type { Judge } from "../judge/judge.js";
+import type { Judgement } from "../judge/judgement.js";
 
 export interface Judged {
   readonly judge: Judge;

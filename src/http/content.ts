@@ -1,5 +1,6 @@
 // A judgement as the assistant's message, in the form that the request asks for.
-import { abstained, type Judge, type Judgement } from "../judge/judge.js";
+import type { Judge } from "../judge/judge.js";
+import { abstained, type Judgement } from "../judge/judgement.js";
 import { type AbstainReason, abstainingVerdict } from "../verdict/abstention.js";
 import { renderVerdict } from "../verdict/capability.js";
 import { type CruxSentences, crux } from "../verdict/crux.js";

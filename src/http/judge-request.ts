@@ -1,6 +1,6 @@
 // What the routes of all chat APIs share: a request that has been brought to messages and a wanted format → the judgement and
 // the text of the answer. Knows no API's envelope.
-import { abstained } from "../judge/judge.js";
+import { abstained } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
 import { judgedText, type Message } from "../prompt/judged-text.js";
 import type { Judged } from "./answer.js";

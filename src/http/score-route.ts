@@ -1,6 +1,6 @@
 // POST /v1/score: bare probabilities for a list of prompts.
 import * as z from "zod";
-import type { Judgement } from "../judge/judge.js";
+import type { Judgement } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
 import { scoreBatches } from "../judge/score.js";
 import { readableText } from "../prompt/judged-text.js";

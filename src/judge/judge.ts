@@ -6,11 +6,12 @@ import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
-import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
+import { abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
 import type { CustomVerdict } from "../verdict/custom.js";
 import type { Escalation } from "../verdict/escalation.js";
 import type { Forward, Limits } from "./forward.js";
+import { abstained, type CacheResult, type Judgement, type Stages } from "./judgement.js";
 import { checkLayers, prepareView } from "./prepare.js";
 import type { ProbabilityCache, Remembered } from "./probability-cache.js";
 import { runSelftest } from "./selftest.js";
@@ -47,37 +48,11 @@ export interface JudgeParts {
   readonly onFault: (error: JudgeError) => void;
 }
 
-/** Stages of one judgement, in milliseconds; `queue` is waiting and transport. */
-export interface Stages {
-  readonly queue: number;
-  readonly tokenize: number;
-  readonly prefill: number;
-  readonly head: number;
-}
-
-/** `hit`: kept from an earlier request; `shared`: by a run that another request had started; `miss`: by its own. */
-export type CacheResult = "hit" | "shared" | "miss";
-
 export interface JudgeOptions {
   /** made when it is needed: a result that is kept needs none */
   readonly signal?: (() => AbortSignal) | undefined;
   /** when the request came, from which its deadline counts; on the judge's clock; absent: now */
   readonly arrivedMs?: number | undefined;
-}
-
-export interface Judgement {
-  /** null when abstained */
-  readonly pSolve: number | null;
-  /** by output name; empty when abstained */
-  readonly probabilities: Readonly<Record<string, number>>;
-  /** the same before calibration */
-  readonly raw: Readonly<Record<string, number>>;
-  readonly tokens: number;
-  readonly truncated: boolean;
-  /** how the probabilities came about; null when abstained */
-  readonly cache: CacheResult | null;
-  readonly abstained: AbstainReason | null;
-  readonly milliseconds: Stages;
 }
 
 export interface Judge
@@ -223,19 +198,5 @@ export function createJudge(parts: JudgeParts): Judge {
       let next = 0;
       return known.map((judgement) => judgement ?? judgements[next++]!);
     },
-  };
-}
-
-/** What is answered instead of a probability. */
-export function abstained(reason: AbstainReason, waitedMs = 0): Judgement {
-  return {
-    pSolve: null,
-    probabilities: {},
-    raw: {},
-    tokens: 0,
-    truncated: false,
-    cache: null,
-    abstained: reason,
-    milliseconds: { queue: waitedMs, tokenize: 0, prefill: 0, head: 0 },
   };
 }

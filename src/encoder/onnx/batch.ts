@@ -38,10 +38,13 @@ export async function encodeBatch(
     const { ids } = tokens[row] as Tokens;
     return ids.length > prefix.length && prefix.every((id, index) => ids[index] === id);
   };
-  const sound = tokens.flatMap((entry, row) => (entry instanceof JudgeError ? [] : [row]));
+  const [alike, others]: [number[], number[]] = [[], []];
+  tokens.forEach((entry, row) => {
+    if (!(entry instanceof JudgeError)) (startsAlike(row) ? alike : others).push(row);
+  });
   for (const [rows, ids] of [
-    [sound.filter(startsAlike), prefix],
-    [sound.filter((row) => !startsAlike(row)), []],
+    [alike, prefix],
+    [others, []],
   ] as const) {
     for (const group of groupByLength(rows, tokens, maxBatchTokens)) {
       const grouped = group.map((row) => tokens[row] as Tokens);

@@ -1,0 +1,42 @@
+// What a judge says of one text, or that it says nothing.
+import type { AbstainReason } from "../verdict/abstention.js";
+
+/** Stages of one judgement, in milliseconds; `queue` is waiting and transport. */
+export interface Stages {
+  readonly queue: number;
+  readonly tokenize: number;
+  readonly prefill: number;
+  readonly head: number;
+}
+
+/** `hit`: kept from an earlier request; `shared`: by a run that another request had started; `miss`: by its own. */
+export type CacheResult = "hit" | "shared" | "miss";
+
+export interface Judgement {
+  /** null when abstained */
+  readonly pSolve: number | null;
+  /** by output name; empty when abstained */
+  readonly probabilities: Readonly<Record<string, number>>;
+  /** the same before calibration */
+  readonly raw: Readonly<Record<string, number>>;
+  readonly tokens: number;
+  readonly truncated: boolean;
+  /** how the probabilities came about; null when abstained */
+  readonly cache: CacheResult | null;
+  readonly abstained: AbstainReason | null;
+  readonly milliseconds: Stages;
+}
+
+/** What is answered instead of a probability. */
+export function abstained(reason: AbstainReason, waitedMs = 0): Judgement {
+  return {
+    pSolve: null,
+    probabilities: {},
+    raw: {},
+    tokens: 0,
+    truncated: false,
+    cache: null,
+    abstained: reason,
+    milliseconds: { queue: waitedMs, tokenize: 0, prefill: 0, head: 0 },
+  };
+}
