@@ -69,10 +69,12 @@ export function createHiddenStateReader(turns: Turns): HiddenStateReader {
     const rowsAtOnce = Math.max(1, Math.floor(pieceBytes / rowBytes));
     const size = Math.max(pieceBytes, rowBytes);
     const pieces = [0, 1].map(() => (size === pieceBytes ? spare.pop() : undefined) ?? new Uint8Array(size));
-    const fetch = async (first: number, piece: Uint8Array) => {
+    const fetch = (first: number, piece: Uint8Array) => {
       const bytes = piece.subarray(0, Math.min(rowsAtOnce, shape.tokens - first) * rowBytes);
-      await file.read(bytes, dataStart + first * rowBytes);
-      return bytes;
+      const reading = file.read(bytes, dataStart + first * rowBytes).then(() => bytes);
+      // it may fail while the piece before it waits for its turn, and nobody awaits it yet
+      reading.catch(() => {});
+      return reading;
     };
     let [now, next] = pieces as [Uint8Array, Uint8Array];
     let coming = fetch(0, now);

@@ -1,9 +1,13 @@
 // Damaged hidden-state files: each is refused in the project's own words or read as finite vectors, whatever its bytes are.
+// Reading: no buffer is used again while a read still fills it, and a read that fails ends its own call only.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Expected } from "../../../../src/encoder/vllm/hidden-states.js";
+import { serializeSafetensors } from "../../../../src/checkpoint/safetensors.js";
+import { createTurns } from "../../../../src/encoder/turns.js";
+import type { WholeFile } from "../../../../src/encoder/vllm/hidden-state-file.js";
+import { createHiddenStateReader, type Expected } from "../../../../src/encoder/vllm/hidden-states.js";
 import type { Wanted } from "../../../../src/encoder/vllm/row-pooling.js";
 import { JudgeError } from "../../../../src/errors.js";
 import { fixturePath, tinyRows } from "../../../support/fixtures.js";
@@ -49,3 +53,88 @@ test("what does not fit the request is told by what was found and wanted", async
     assert.match(error.message, message);
   }
 });
+
+/** Two pieces of 1 MiB and a half, all of `value`. */
+function largeFile(value: number): { bytes: Uint8Array; expected: Expected } {
+  const tokens = 640;
+  const states = new Float32Array(tokens * 1024).fill(value);
+  const sent = BigInt64Array.from({ length: tokens }, (_, index) => BigInt(index));
+  const bytes = serializeSafetensors([
+    ["hidden_states", { dtype: "F32", shape: [tokens, 1, 1024], data: new Uint8Array(states.buffer) }],
+    ["token_ids", { dtype: "I64", shape: [tokens], data: new Uint8Array(sent.buffer) }],
+  ]);
+  return { bytes, expected: { ids: Array.from(sent, Number), captured: [0], hiddenSize: 1024 } };
+}
+
+const largeWanted: Wanted = { layers: [0], pooling: ["mean"] };
+
+/** The file with these bytes, which awaits `onPiece` before, and `onFilled` after, a read of more than its start. */
+function pieceFile(
+  bytes: Uint8Array,
+  onPiece: (piece: number) => Promise<void> | void,
+  onFilled: () => Promise<void> | void = () => {},
+): WholeFile {
+  const start = bytes.subarray(0, 1 << 16);
+  let pieces = 0;
+  return {
+    size: bytes.length,
+    start,
+    async read(into, position) {
+      const isPiece = into.length > start.length;
+      if (isPiece) await onPiece(++pieces);
+      into.set(bytes.subarray(position, position + into.length));
+      if (isPiece) await onFilled();
+    },
+  };
+}
+
+test("a read that fails while the piece before it waits ends its own call, and not the process", async () => {
+  const { bytes, expected: large } = largeFile(1);
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    const file = pieceFile(bytes, (piece) => {
+      if (piece === 2) throw new JudgeError("encoder_error", "cut");
+    });
+    const reader = createHiddenStateReader(createTurns());
+    const { signal } = new AbortController();
+    await rejection("encoder_error", reader.read(file, large, largeWanted, signal));
+    await new Promise(setImmediate);
+    assert.deepEqual(unhandled, []);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});
+
+for (const code of ["deadline", "encoder_error"] as const) {
+  test(`a call that ends early by ${code} keeps its buffers until its last read is over`, async () => {
+    const controller = new AbortController();
+    const reader = createHiddenStateReader(createTurns());
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // zeros are refused while the second piece is being read
+    const { bytes, expected: large } = largeFile(code === "encoder_error" ? 0 : 1);
+    const early = pieceFile(bytes, (piece) => {
+      if (piece === 1) return;
+      if (code === "deadline") controller.abort(new JudgeError(code, "late"));
+      return released;
+    });
+    const ended = rejection(code, reader.read(early, large, largeWanted, controller.signal));
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+    const good = largeFile(7);
+    const other = pieceFile(
+      good.bytes,
+      () => {},
+      async () => {
+        release();
+        await ended;
+      },
+    );
+    const { signal } = new AbortController();
+    const { pooled } = await reader.read(other, good.expected, largeWanted, signal);
+    for (const vector of pooled.values()) assert.ok(vector.every((value) => value === 7));
+  });
+}
