@@ -38,7 +38,10 @@ export function createProbe<T>({ retryMs, look, up, down }: ProbeParts<T>): Prob
       }
     } catch (error) {
       if (isClosed) return;
-      if (isUp) down(asJudgeError(error).message);
+      const { code, message } = asJudgeError(error);
+      // it answers: the next call is as likely to be taken as this one
+      if (isUp && code === "overloaded") return;
+      if (isUp) down(message);
       isUp = false;
       timer = setTimeout(lookAgain, retryMs);
       timer.unref();
