@@ -17,6 +17,9 @@ import { examineSelftest } from "./doctor-selftest.js";
 
 type Checkpoint = Judge["checkpoint"];
 
+/** The checks that need checkpoint and encoder. */
+const onEncoder = ["view", "layers", "selftest", "sample"];
+
 /** @param built the encoder, started; null where it does not run */
 export async function examineJudge(
   config: Config,
@@ -29,15 +32,11 @@ export async function examineJudge(
   try {
     checkpoint = await loadCheckpoint(judge.checkpoint);
   } catch (error) {
-    return [faultFinding("checkpoint", short(error))];
+    return [faultFinding("checkpoint", short(error)), ...skipped(onEncoder, "the checkpoint cannot be read")];
   }
   const findings = [checkpointFinding(checkpoint), await filesFinding(judge, checkpoint, encoderConfig)];
   if (built === null) {
-    const skipped = `encoder ${encoderConfig.id} does not run`;
-    return [
-      ...findings,
-      ...["view", "selftest", "sample"].map((check) => finding(check, "skipped", skipped)),
-    ];
+    return [...findings, ...skipped(onEncoder, `encoder ${encoderConfig.id} does not run`)];
   }
   let composed: Judge;
   let view: View;
@@ -45,7 +44,8 @@ export async function examineJudge(
     composed = await composeOne(config, judge, checkpoint, built);
     view = composed.view();
   } catch (error) {
-    return [...findings, faultFinding("view", short(error))];
+    const [, ...rest] = onEncoder;
+    return [...findings, faultFinding("view", short(error)), ...skipped(rest, "the judge does not start")];
   }
   findings.push(viewFinding(view, composed));
   findings.push(...(await examineSelftest(composed, view, short)));
@@ -54,6 +54,10 @@ export async function examineJudge(
       ? await sampleFinding(composed, view, config.runtime.deadlineMs)
       : finding("sample", "skipped", "the encoder does not give the layers");
   return [...findings, sample];
+}
+
+function skipped(checks: readonly string[], why: string): Finding[] {
+  return checks.map((check) => finding(check, "skipped", why));
 }
 
 /** An error's message without what the section's title says already. */

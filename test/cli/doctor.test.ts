@@ -150,7 +150,7 @@ describe("a judge on a vLLM server", () => {
       /wrong server 127\.0\.0\.1:1: connection refused \(ECONNREFUSED\) → start the server/,
     );
     assert.match(output, /warning folder-rights every user .* \(mode 0755\) → chmod it to 0700/);
-    assert.match(output, /ok checkpoint .* skipped selftest encoder far does not run/);
+    assert.match(output, /ok checkpoint .* skipped layers encoder far does not run skipped selftest/);
     assert.match(output, /1 thing wrong, \d warnings/);
   });
 
@@ -416,7 +416,10 @@ describe("judges on encoders of this machine", () => {
     writeFileSync(config, `${tinyConfig}[judges.broken]\ncheckpoint = "${empty}"\nencoder = "tiny"\n`);
     const { code, output } = await run(["doctor", "--config", config]);
     assert.equal(code, 1);
-    assert.match(output, /judge broken wrong checkpoint router\.json is missing → a checkpoint is a folder/);
+    assert.match(
+      output,
+      /judge broken wrong checkpoint router\.json is missing → a checkpoint is a folder .* skipped view the checkpoint cannot be read skipped layers .* skipped selftest .* skipped sample/,
+    );
     assert.match(output, /judge tiny ok checkpoint .* warning selftest none: .* ok sample/);
   });
 
@@ -434,7 +437,7 @@ describe("judges on encoders of this machine", () => {
     );
     assert.match(
       output,
-      /judge tiny .* wrong view judges\.tiny\.output "other" is not an output .* → wanted one of/,
+      /judge tiny .* wrong view judges\.tiny\.output "other" is not an output .* → wanted one of .* skipped layers the judge does not start skipped selftest/,
     );
   });
 
