@@ -26,8 +26,8 @@ export function finding(
 }
 
 /** An error's message, which by custom is a finding and, after a semicolon, a remedy. */
-export function faultFinding(check: string, message: string, remedy?: string): Finding {
+export function faultFinding(check: string, message: string): Finding {
   const end = message.indexOf("; ");
-  if (end < 0) return finding(check, "wrong", message, remedy ?? null);
-  return finding(check, "wrong", message.slice(0, end), remedy ?? message.slice(end + 2));
+  if (end < 0) return finding(check, "wrong", message);
+  return finding(check, "wrong", message.slice(0, end), message.slice(end + 2));
 }

@@ -114,7 +114,11 @@ async function readJson<T>(folder: string, name: string, schema: z.ZodType<T>): 
   const result = schema.safeParse(content);
   if (!result.success) {
     const issue = result.error.issues[0]!;
-    throw new JudgeError("encoder", `${name}: ${issue.path.join(".") || "the file"}: ${issue.message}`);
+    const place = issue.path.join(".") || "the file";
+    throw new JudgeError(
+      "encoder",
+      `${name}: ${place}: ${issue.message}; restore it from the encoder's original files`,
+    );
   }
   return result.data;
 }

@@ -28,8 +28,17 @@ export function vllmFolders(): VllmFolders {
 
 type Given = { readonly url: string; readonly root: string; readonly layers: readonly number[] };
 
-export function vllmEncoder({ url, root, layers, ...changes }: Given & Partial<VllmEncoderParts>): Encoder {
-  return createVllmEncoder({
+export function vllmEncoder(given: Given & Partial<VllmEncoderParts>): Encoder {
+  return createVllmEncoder(vllmParts(given));
+}
+
+export function vllmParts({
+  url,
+  root,
+  layers,
+  ...changes
+}: Given & Partial<VllmEncoderParts>): VllmEncoderParts {
+  return {
     id: "far",
     modelName: null,
     folder: fixturePath("tiny-encoder"),
@@ -48,7 +57,7 @@ export function vllmEncoder({ url, root, layers, ...changes }: Given & Partial<V
     staleMs: 300_000,
     events: { up() {}, down() {}, warning() {} },
     ...changes,
-  });
+  };
 }
 
 /** the ids that the servers of `withVllm` capture */

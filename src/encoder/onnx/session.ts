@@ -59,7 +59,7 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
   } catch (error) {
     throw new JudgeError(
       "encoder",
-      "model.onnx cannot be loaded by onnxruntime: damaged, or made for another version",
+      "model.onnx cannot be loaded by onnxruntime: damaged, or made for another version; restore it from the encoder's original files",
       {
         cause: error,
       },

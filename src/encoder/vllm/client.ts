@@ -59,7 +59,10 @@ export function createClient(parts: ClientParts): Client {
   const options = { keepAlive: true, maxSockets: parts.maxInFlight, timeout: idleSocketMs };
   const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
   const late = () =>
-    new JudgeError("encoder_down", `the vLLM server gave no reply within ${parts.timeoutMs} ms`);
+    new JudgeError(
+      "encoder_down",
+      `the vLLM server gave no reply within ${parts.timeoutMs} ms; see its own log, or raise request_timeout_ms`,
+    );
   /** the server that answered last is asked first */
   let preferred = 0;
 
@@ -169,7 +172,12 @@ async function readText(response: IncomingMessage): Promise<string> {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.byteLength;
     // leaving the loop ends the socket
-    if (size > maxReplyBytes) throw new JudgeError("encoder_error", "the vLLM server's reply is over 1 MiB");
+    if (size > maxReplyBytes) {
+      throw new JudgeError(
+        "encoder_error",
+        "the vLLM server's reply is over 1 MiB; set base_url to a vLLM server",
+      );
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

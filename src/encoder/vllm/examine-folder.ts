@@ -54,9 +54,9 @@ async function memoryFinding(root: string): Promise<Finding> {
 }
 
 async function staleFinding(root: string, staleMs: number): Promise<Finding> {
-  const names = (await readdir(root).catch(() => [])).filter(
-    (name) => name.endsWith(fileSuffix) || name.endsWith(lockSuffix),
-  );
+  const listed = await readdir(root).catch(() => null);
+  if (listed === null) return finding("stale-files", "skipped", "the folder cannot be read");
+  const names = listed.filter((name) => name.endsWith(fileSuffix) || name.endsWith(lockSuffix));
   const facts = await Promise.all(names.map((name) => lstat(join(root, name)).catch(() => null)));
   const stale = facts.filter((file) => file !== null && Date.now() - file.mtimeMs > staleMs);
   const bytes = stale.reduce((sum, file) => sum + file!.size, 0);

@@ -1,11 +1,11 @@
 // One server of a vLLM encoder looked at by itself: whether it answers, what it serves, and one real prefill with its file.
-import { asJudgeError, JudgeError } from "../../errors.js";
+import { asJudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
 import { type Finding, faultFinding, finding } from "../finding.js";
 import { createTurns } from "../turns.js";
 import { type Client, createClient } from "./client.js";
 import { takeFile } from "./hidden-state-file.js";
-import { createHiddenStateReader, largestFile } from "./hidden-states.js";
+import { createHiddenStateReader, type HiddenStates, largestFile } from "./hidden-states.js";
 import type { VllmEncoderParts } from "./parts.js";
 
 /** Of the models that a server offers, so many are named. */
@@ -44,10 +44,7 @@ export async function examineServer(
       const found = `${host}: without folder or tokenizer none can be read`;
       return { host, findings: [server, finding("hidden-states", "skipped", found)], pooled: null };
     }
-    const { states, pooled } = await examinePrefill(client, parts, ids, host).catch((error) => ({
-      states: faultOf("hidden-states", host, error),
-      pooled: null,
-    }));
+    const { states, pooled } = await examinePrefill(client, parts, ids, host);
     return { host, findings: [server, states], pooled };
   } finally {
     client.close();
@@ -88,44 +85,56 @@ async function examinePrefill(
   parts: VllmEncoderParts,
   ids: readonly number[],
   host: string,
-): Promise<{ states: Finding; pooled: PooledVectors }> {
+): Promise<{ states: Finding; pooled: PooledVectors | null }> {
   const { signal } = new AbortController();
   const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
   const expected = { ids, captured, hiddenSize: null };
-  let leftBehind: string | null = null;
+  const leftBehind: string[] = [];
   const rules = {
     root: parts.hiddenStatesRoot,
     timeoutMs: parts.fileTimeoutMs,
     maxBytes: largestFile(expected),
-    onLeftBehind: (code: string) => {
-      leftBehind = code;
-    },
+    onLeftBehind: (code: string) => void leftBehind.push(code),
   };
   const started = performance.now();
-  const path = await client.prefill(ids, signal);
-  const wanted = { layers: captured, pooling: ["mean"] } as const;
-  const reader = createHiddenStateReader(createTurns());
-  const { pooled, hiddenSize, dtype } = await takeFile(path, rules, signal, (file) =>
-    reader.read(file, expected, wanted, signal),
-  ).catch((error) => {
-    const { code, message } = asJudgeError(error);
-    throw new JudgeError(code, message.replace(";", ` (it named ${path});`), { cause: error });
-  });
-  const milliseconds = performance.now() - started;
-  const values = { host, milliseconds, layers: captured.length, hidden_size: hiddenSize, dtype };
-  if (leftBehind !== null) {
+  let named = "";
+  try {
+    const path = await client.prefill(ids, signal);
+    named = ` (it named ${path})`;
+    const wanted = { layers: captured, pooling: ["mean"] } as const;
+    const reader = createHiddenStateReader(createTurns());
+    const states = await takeFile(path, rules, signal, (file) => reader.read(file, expected, wanted, signal));
+    const found = statesFinding(host, states, performance.now() - started, leftBehind[0]);
+    return { states: found, pooled: states.pooled };
+  } catch (error) {
+    return { states: faultOf("hidden-states", host, error, named), pooled: null };
+  }
+}
+
+/** @param leftBehind the error code where the file could not be removed */
+function statesFinding(
+  host: string,
+  { pooled, hiddenSize, dtype }: HiddenStates,
+  milliseconds: number,
+  leftBehind: string | undefined,
+): Finding {
+  const values = { host, milliseconds, layers: pooled.size, hidden_size: hiddenSize, dtype };
+  if (leftBehind !== undefined) {
     const found = `${host}: its file cannot be removed (${leftBehind})`;
     const advice =
       "run both as the same user, or give the folder a group that has both; files that stay fill the folder";
-    return { states: finding("hidden-states", "wrong", found, advice, values), pooled };
+    return finding("hidden-states", "wrong", found, advice, values);
   }
-  const what = `${captured.length} layer${captured.length === 1 ? "" : "s"} of ${hiddenSize} values, ${dtype}`;
-  const found = `${host}: ${what}, ${milliseconds.toFixed(0)} ms`;
-  return { states: finding("hidden-states", "ok", found, null, values), pooled };
+  const what = `${pooled.size} layer${pooled.size === 1 ? "" : "s"} of ${hiddenSize} values, ${dtype}`;
+  return finding("hidden-states", "ok", `${host}: ${what}, ${milliseconds.toFixed(0)} ms`, null, values);
 }
 
-/** An error of one server; where no connection came about, with the cause. */
-function faultOf(check: string, host: string, error: unknown): Finding {
+/**
+ * An error of one server; where no connection came about, with the cause.
+ *
+ * @param more stands behind what was found; may hold anything
+ */
+function faultOf(check: string, host: string, error: unknown, more = ""): Finding {
   const { code, message, cause } = asJudgeError(error);
   const wrong = (found: string, advice: string | null) =>
     finding(check, "wrong", `${host}: ${found}`, advice, { host });
@@ -133,7 +142,7 @@ function faultOf(check: string, host: string, error: unknown): Finding {
   if (reason === undefined) {
     const short = message.replace(/^the vLLM server('s)? /, (_, owned) => (owned ? "its " : ""));
     const { found, advice } = faultFinding(check, short);
-    return wrong(found, advice);
+    return wrong(`${found}${more}`, advice);
   }
   const known = causes[reason];
   return known === undefined

@@ -34,6 +34,8 @@ const maxHeaderBytes = 1 << 12;
 const startBytes = 1 << 16;
 /** Between two looks at the file: an eighth of the wait so far, within these bounds. */
 const pauseMs = { least: 1, most: 16 };
+/** Where what was left is not what vLLM leaves. */
+export const connectorRemedy = "start the server with the ExampleHiddenStatesConnector";
 
 /**
  * What `use` makes of the file at `path`; the file and its lock are gone afterwards, whatever was found.
@@ -67,7 +69,7 @@ async function checkedPath(path: string, root: string): Promise<string> {
     "the vLLM server named a file outside hidden_states_root; set it to the server's shared_storage_path";
   if (!isAbsolute(path) || path.includes("\0")) throw fault(outside);
   if (!path.endsWith(fileSuffix)) {
-    throw fault(`the vLLM server named a file that does not end with ${fileSuffix}`);
+    throw fault(`the vLLM server named a file that does not end with ${fileSuffix}; ${connectorRemedy}`);
   }
   let folder: string;
   let allowed: string;
@@ -122,7 +124,8 @@ async function openFile(path: string): Promise<FileHandle | null> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
-    if (code === "ELOOP") throw fault("the vLLM server's hidden-state file is a symbolic link");
+    if (code === "ELOOP")
+      throw fault(`the vLLM server's hidden-state file is a symbolic link; ${connectorRemedy}`);
     const remedy =
       code === "EACCES" || code === "EPERM"
         ? "; run both as the same user, or give the server a umask and the folder a group that let this one read"
@@ -134,10 +137,13 @@ async function openFile(path: string): Promise<FileHandle | null> {
 /** The file, once its size is the one that its header gives; null until then. */
 async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile | null> {
   const facts = await handle.stat();
-  if (!facts.isFile()) throw fault("the vLLM server's hidden-state file is not a regular file");
+  if (!facts.isFile())
+    throw fault(`the vLLM server's hidden-state file is not a regular file; ${connectorRemedy}`);
   const { size } = facts;
   const tooLarge = (bytes: number) =>
-    fault(`the vLLM server's hidden-state file has ${bytes} bytes, wanted at most ${maxBytes}`);
+    fault(
+      `the vLLM server's hidden-state file has ${bytes} bytes, wanted at most ${maxBytes}; set captured_layers to the server's eagle_aux_hidden_state_layer_ids`,
+    );
   if (size > maxBytes) throw tooLarge(size);
   const start = new Uint8Array(Math.min(size, startBytes));
   if (!(await fill(handle, start, 0))) return null;
@@ -145,11 +151,13 @@ async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile |
   try {
     declared = declaredSize(start, maxHeaderBytes);
   } catch (cause) {
-    throw fault("the vLLM server's hidden-state file is not a safetensors file", cause);
+    throw fault(`the vLLM server's hidden-state file is not a safetensors file; ${connectorRemedy}`, cause);
   }
   if (declared === null) return null;
   if (declared > maxBytes) throw tooLarge(declared);
-  if (size > declared) throw fault("the vLLM server's hidden-state file is longer than its header says");
+  if (size > declared) {
+    throw fault(`the vLLM server's hidden-state file is longer than its header says; ${connectorRemedy}`);
+  }
   if (size < declared) return null;
   return {
     size,
@@ -158,7 +166,9 @@ async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile |
       const end = position + into.byteLength;
       if (end <= start.byteLength) into.set(start.subarray(position, end));
       else if (!(await fill(handle, into, position))) {
-        throw fault("the vLLM server's hidden-state file was cut while it was read");
+        throw fault(
+          "the vLLM server's hidden-state file was cut while it was read; let no other program write into hidden_states_root",
+        );
       }
     },
   };

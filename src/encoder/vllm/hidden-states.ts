@@ -4,7 +4,7 @@ import { bytesPerValue, type Entry, readHeader } from "../../checkpoint/safetens
 import { JudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
 import type { Turns } from "../turns.js";
-import type { WholeFile } from "./hidden-state-file.js";
+import { connectorRemedy, type WholeFile } from "./hidden-state-file.js";
 import { createLimiter } from "./limiter.js";
 import {
   createRowPooling,
@@ -115,13 +115,13 @@ function findTensors({ start, size }: WholeFile) {
       entries.find(({ name }) => name === wanted),
     );
     if (states === undefined || tokenIds === undefined) {
-      throw fault("without hidden_states or token_ids");
+      throw fault("without hidden_states or token_ids", connectorRemedy);
     }
     if (tokenIds.dtype !== "I64") throw fault(`with token_ids of dtype ${tokenIds.dtype}, wanted I64`);
     return { states, tokenIds, dataStart: end };
   } catch (error) {
     if (error instanceof JudgeError && error.code === "encoder_error") throw error;
-    throw fault("not as the safetensors format demands", error);
+    throw fault("not as the safetensors format demands", connectorRemedy, error);
   }
 }
 
@@ -145,10 +145,16 @@ function checkShape({ dtype, shape }: Entry, { ids, captured, ...expected }: Exp
   if (shape.length !== 3 || hiddenSize === 0) throw fault("not of shape [tokens, layers, hidden]");
   if (tokens !== ids.length) throw fault(`of ${tokens} tokens, wanted ${ids.length}`);
   if (layers !== captured.length) {
-    throw fault(`of ${layers} layers, captured_layers names ${captured.length}`);
+    throw fault(
+      `of ${layers} layers, captured_layers names ${captured.length}`,
+      "set it to the server's eagle_aux_hidden_state_layer_ids",
+    );
   }
   if (expected.hiddenSize !== null && hiddenSize !== expected.hiddenSize) {
-    throw fault(`of hidden size ${hiddenSize}, at the start it was ${expected.hiddenSize}`);
+    throw fault(
+      `of hidden size ${hiddenSize}, at the start it was ${expected.hiddenSize}`,
+      "the server serves another model now: set both to one, and start anew",
+    );
   }
   return { dtype, tokens, captured, hiddenSize };
 }

@@ -133,7 +133,13 @@ function addPlain(sums: Float64Array, a: Values, b: Values, c: Values, d: Values
   }
 }
 
-/** What is wrong with hidden states, as an error. */
-export function fault(finding: string, cause?: unknown): JudgeError {
-  return new JudgeError("encoder_error", `the vLLM server's hidden states are ${finding}`, { cause });
+/** What is wrong with hidden states, as an error; without a remedy, releases are known that give such. */
+export function fault(
+  finding: string,
+  remedy = "compare the server's release with those that the README names",
+  cause?: unknown,
+): JudgeError {
+  return new JudgeError("encoder_error", `the vLLM server's hidden states are ${finding}; ${remedy}`, {
+    cause,
+  });
 }
