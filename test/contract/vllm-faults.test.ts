@@ -37,7 +37,7 @@ describe("faults", () => {
     });
   }
 
-  for (const fault of ["late", "slow"] as const) {
+  for (const fault of ["late", "slow", "replaced"] as const) {
     test(`a file that comes ${fault} is waited for`, async () => {
       await withVllm({}, async ({ encoder, server, folders }) => {
         const wanted = await encodeOne(encoder);

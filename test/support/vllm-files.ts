@@ -18,6 +18,7 @@ export type Fault =
   | "late"
   | "late reply"
   | "slow"
+  | "replaced"
   | "partial"
   | "never"
   | "zeroed"
@@ -72,6 +73,10 @@ export async function leaveFile(
       await sleep(10);
     }
   }
+  if (fault === "replaced") {
+    writeFileSync(path, bytes.subarray(0, bytes.byteLength - 1));
+    await sleep(40);
+  }
   if (fault === "symbolic link") {
     writeFileSync(join(outside, "target.safetensors"), bytes);
     symlinkSync(join(outside, "target.safetensors"), path);
@@ -83,7 +88,7 @@ export async function leaveFile(
   else if (fault === "sparse" || fault === "sparse header") {
     writeFileSync(path, fault === "sparse" ? bytes : Buffer.from([0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0]));
     truncateSync(path, 2 ** 40);
-  } else if (fault === "none" || fault === "late reply" || fault === "cut off when kept") {
+  } else if (["none", "late reply", "cut off when kept", "replaced"].includes(fault)) {
     writeFileSync(`${path}.part`, bytes);
     renameSync(`${path}.part`, path);
   } else writeFileSync(path, bytes);

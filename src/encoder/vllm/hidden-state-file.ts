@@ -97,6 +97,11 @@ async function withWholeFile<T>(
       handle ??= await openFile(path);
       const file = handle && (await lookAt(handle, rules.maxBytes));
       if (file !== null) return await use(file);
+      if (handle !== null && (await handle.stat()).nlink === 0) {
+        // another file may have taken its name
+        await handle.close();
+        handle = null;
+      }
       const waitedMs = performance.now() - started;
       if (waitedMs >= rules.timeoutMs) {
         const state =
