@@ -44,6 +44,13 @@ export interface Padding {
 export const runtime = `onnxruntime-node ${env.versions.node}`;
 
 /**
+ * How long onnxruntime's threads look for work before they sleep. Its own choice, some 40 ms, takes 56 ms of processor time
+ * for a forward of 12 when requests come now and then, and the processor from everybody else; with this it takes 17, a spaced
+ * request is answered in 11.6 instead of 13.3 ms, and back to back nothing changes.
+ */
+const spinMicroseconds = "200";
+
+/**
  * @param threads intra-op threads
  * @throws JudgeError `encoder` when the file is not a model of the contract
  */
@@ -55,6 +62,7 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
       interOpNumThreads: 1,
       graphOptimizationLevel: "all",
       logSeverityLevel: 4,
+      extra: { session: { intra_op: { spin_duration_us: spinMicroseconds } } },
     });
   } catch (error) {
     throw new JudgeError(
