@@ -151,7 +151,7 @@ describe("verify", () => {
         .split("\n");
       assert.equal(first, `${count} rows agree within 0.002`);
       assert.equal(outputs.length, 2);
-      for (const line of outputs) assert.match(line, /^\S+: largest difference \d\.\d\de-\d+$/);
+      for (const line of outputs) assert.match(line, /^\S+: largest difference \d\.\d\de[+-]\d+$/);
     }
   });
 
