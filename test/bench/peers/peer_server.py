@@ -1,11 +1,12 @@
 """The servers that bench:peers compares this one with: one request, one forward of the whole model, behind FastAPI.
 Prints {"port": …} once it can answer. Usage: peer_server.py eager|sentences|generative THREADS"""
 
+import asyncio
 import importlib.util
 import json
 import socket
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import uvicorn
@@ -101,16 +102,17 @@ def generative(threads):
 
 def serve(answer):
     app = FastAPI()
-    lock = threading.Lock()
+    # always the same thread: OpenMP keeps a pool of its own for each one that calls, and they fight for the processors
+    worker = ThreadPoolExecutor(max_workers=1)
 
     @app.post("/v1/chat/completions")
-    def chat(body: dict):
-        with lock:
-            return answer(body["messages"][0]["content"])
+    async def chat(body: dict):
+        return await asyncio.wrap_future(worker.submit(answer, body["messages"][0]["content"]))
 
-    listener = socket.socket()
+    # named as TCP, or asyncio leaves Nagle's algorithm on and each answer waits 40 ms
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
-    answer("The first forward is slower than the others.")
+    worker.submit(answer, "The first forward is slower than the others.").result()
     print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
 
