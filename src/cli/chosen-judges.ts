@@ -1,7 +1,7 @@
 // The judges of a command: one of the configuration by its name, or checkpoints on an encoder.
 import { resolve } from "node:path";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
-import { composeJudges } from "../compose.js";
+import { composeJudges, type Observers } from "../compose.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
@@ -80,6 +80,11 @@ export async function withCheckpoint<T>(
   return await withJudges(config, [setting], ([judge]) => work(judge!));
 }
 
+/** For a command, which tells by itself what it finds. */
+export function silentObservers(): Observers {
+  return { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
+}
+
 /** The configured encoder of that id, else the folder as one whose model has no known name. */
 export function encoderConfig(config: Config, encoder: string): EncoderConfig {
   const configured = config.encoders.find(({ id }) => id === encoder);
@@ -143,7 +148,6 @@ async function withJudges<T>(
   settings: readonly Setting[],
   work: (judges: readonly Judge[]) => Promise<T>,
 ): Promise<T> {
-  const observers = { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
   const composed: Config = {
     ...config,
     defaultJudge: null,
@@ -156,7 +160,7 @@ async function withJudges<T>(
       checkpoint === null ? [] : [[judge.id, checkpoint] as const],
     ),
   );
-  const judges = await composeJudges(composed, observers, { loaded });
+  const judges = await composeJudges(composed, silentObservers(), { loaded });
   try {
     await judges.start();
     return await work(judges.registry.judges);

@@ -3,15 +3,14 @@
 import { loadCheckpoint } from "../checkpoint/load.js";
 import { type BuiltEncoder, composeJudges } from "../compose.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config.js";
-import type { View } from "../encoder/encoder.js";
+import type { Encoder, View } from "../encoder/encoder.js";
 import { type Finding, faultFinding, finding } from "../encoder/finding.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { asJudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { missingLayers } from "../judge/prepare.js";
 import { checkFiles } from "../judge/selftest.js";
-import { createLog } from "../observe/log.js";
-import { createMetrics } from "../observe/metrics.js";
+import { silentObservers } from "./chosen-judges.js";
 import { sampleFinding } from "./doctor-sample.js";
 import { examineSelftest } from "./doctor-selftest.js";
 
@@ -34,7 +33,8 @@ export async function examineJudge(
   } catch (error) {
     return [faultFinding("checkpoint", short(error)), ...skipped(onEncoder, "the checkpoint cannot be read")];
   }
-  const findings = [checkpointFinding(checkpoint), await filesFinding(judge, checkpoint, encoderConfig)];
+  const encoderFiles = async () => built?.encoder.facts.files ?? hashEncoderFolder(encoderConfig.path);
+  const findings = [checkpointFinding(checkpoint), await filesFinding(judge, checkpoint, encoderFiles)];
   if (built === null) {
     return [...findings, ...skipped(onEncoder, `encoder ${encoderConfig.id} does not run`)];
   }
@@ -83,10 +83,10 @@ function checkpointFinding({ format, hash, head, path }: Checkpoint): Finding {
 async function filesFinding(
   { id }: JudgeConfig,
   checkpoint: Checkpoint,
-  { path }: EncoderConfig,
+  encoderFiles: () => Promise<Encoder["facts"]["files"]>,
 ): Promise<Finding> {
   try {
-    checkFiles({ id, checkpoint }, await hashEncoderFolder(path));
+    checkFiles({ id, checkpoint }, await encoderFiles());
   } catch (error) {
     return faultFinding("files", shortenerFor({ id, checkpoint: checkpoint.path })(error));
   }
@@ -116,7 +116,6 @@ async function composeOne(
   checkpoint: Checkpoint,
   built: BuiltEncoder,
 ): Promise<Judge> {
-  const observers = { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
   const { runtime } = built;
   const alone: Config = {
     ...config,
@@ -126,7 +125,7 @@ async function composeOne(
     judges: [judge],
   };
   const given = { running: [built], loaded: new Map([[judge.id, checkpoint]]) };
-  const { registry } = await composeJudges(alone, observers, given);
+  const { registry } = await composeJudges(alone, silentObservers(), given);
   return registry.judges[0]!;
 }
 

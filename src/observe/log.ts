@@ -73,16 +73,14 @@ const maxHeldBytes = 2 ** 20;
 
 /** JSON lines to standard error, pretty when that is a terminal. */
 export function standardErrorTarget(isTerminal: boolean): LogTarget {
-  return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : gathering(2);
+  return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : fileTarget(2);
 }
 
-/** JSON lines to the end of an open file. */
+/**
+ * JSON lines to the end of an open file. What is held back is written at the process's end too; a log that cannot be written
+ * costs its lines and nothing else.
+ */
 export function fileTarget(descriptor: number): LogTarget {
-  return gathering(descriptor);
-}
-
-/** What is held back is written at the process's end too; a log that cannot be written costs its lines and nothing else. */
-function gathering(descriptor: number): LogTarget {
   const destination = pino.destination({
     dest: descriptor,
     sync: false,

@@ -41,7 +41,7 @@ async function rightsFinding(root: string, warning: string | null): Promise<Find
     return finding("folder-rights", "wrong", found, advice, values);
   }
   if (warning === null) return finding("folder-rights", "ok", `mode ${values.mode}`, null, values);
-  const [found, advice] = warning.split("; ");
+  const { found, advice } = faultFinding("folder-rights", warning);
   return finding("folder-rights", "warning", `${found} (mode ${values.mode})`, advice, values);
 }
 
