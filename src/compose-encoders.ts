@@ -13,7 +13,7 @@ import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";
 import { withoutPaths } from "./errors.js";
 
 /** How encoders run. */
-export type EncoderRuntime = Pick<Config["runtime"], "threads" | "batches">;
+export type EncoderRuntime = Pick<Config["runtime"], "threads" | "processes" | "batches">;
 
 /** What an encoder tells of itself. */
 type EncoderEvents = OnnxEncoderParts["events"] & VllmEvents;
@@ -23,12 +23,12 @@ const silent: EncoderEvents = { up() {}, down() {}, warning() {} };
 /** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
 export function composeEncoder(
   config: EncoderConfig,
-  { threads, batches }: EncoderRuntime,
+  { threads, processes, batches }: EncoderRuntime,
   events: EncoderEvents = silent,
 ): Encoder {
   const { id, path: folder, model: modelName } = config;
   if (config.type === "onnx") {
-    return createOnnxEncoder({ id, modelName, folder, threads, limits: batches, events });
+    return createOnnxEncoder({ id, modelName, folder, threads, processes, limits: batches, events });
   }
   return createVllmEncoder(vllmParts(config, batches, events));
 }
@@ -63,7 +63,7 @@ export function observedEncoder(
 ): Encoder {
   const { id } = config;
   let launchedMs = performance.now();
-  return composeEncoder(config, runtime, {
+  const encoder = composeEncoder(config, runtime, {
     up({ device }, restarts) {
       metrics.encoderUp(id, true);
       log.encoderUp({
@@ -76,7 +76,8 @@ export function observedEncoder(
     },
     down({ code, signal, retryMs, reason }) {
       launchedMs = performance.now() + retryMs;
-      metrics.encoderUp(id, false);
+      // another of its processes may be up
+      metrics.encoderUp(id, encoder.up);
       metrics.encoderRestarted(id);
       log.encoderDown({
         encoder: id,
@@ -90,4 +91,5 @@ export function observedEncoder(
       log.encoderWarning({ encoder: id, finding });
     },
   });
+  return encoder;
 }

@@ -67,8 +67,8 @@ export async function composeJudges(
   const checkpoints = await Promise.all(
     config.judges.map((judge) => loaded.get(judge.id) ?? loadCheckpoint(judge.checkpoint)),
   );
-  const { threads, batches } = config.runtime;
-  const runtime = { threads, batches };
+  const { threads, processes, batches } = config.runtime;
+  const runtime = { threads, processes, batches };
   const encoders = await Promise.all(
     config.encoders.map(async (encoder) => {
       const found = await takeOver(running, encoder, runtime);

@@ -35,6 +35,7 @@ const LogTable = z.strictObject({
 
 const RuntimeTable = z.strictObject({
   threads: z.int().min(1).max(1024).optional(),
+  processes: z.int().min(1).max(256).optional(),
   deadline_ms: z.int().min(1).max(3_600_000).optional(),
   on_failure: z.enum(["abstain", "error"]).optional(),
   max_batch: z.int().min(1).max(1024).optional(),
@@ -123,6 +124,12 @@ export const settings = [
   { env: "PREFILL_JUDGE_PORT", flag: "--port", path: ["server", "port"], kind: "number" },
   { env: "PREFILL_JUDGE_DEFAULT_JUDGE", flag: "--default-judge", path: ["default_judge"], kind: "text" },
   { env: "PREFILL_JUDGE_THREADS", flag: "--threads", path: ["runtime", "threads"], kind: "number" },
+  {
+    env: "PREFILL_JUDGE_PROCESSES",
+    flag: "--processes",
+    path: ["runtime", "processes"],
+    kind: "number",
+  },
   {
     env: "PREFILL_JUDGE_DEADLINE_MS",
     flag: "--deadline-ms",

@@ -130,8 +130,10 @@ export function toLog({ level, file }: NonNullable<ConfigFile["log"]>, base: str
 }
 
 export function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["runtime"] {
+  const processes = table.processes ?? 1;
   return {
-    threads: table.threads ?? availableParallelism(),
+    threads: table.threads ?? Math.max(1, Math.floor(availableParallelism() / processes)),
+    processes,
     deadlineMs: table.deadline_ms ?? 2000,
     onFailure: table.on_failure ?? "abstain",
     batches: {

@@ -100,7 +100,10 @@ export interface Config {
     readonly file: string | null;
   };
   readonly runtime: {
+    /** of each encoder process */
     readonly threads: number;
+    /** of each encoder that runs here */
+    readonly processes: number;
     readonly deadlineMs: number;
     readonly onFailure: "abstain" | "error";
     /** texts and tokens of one run of an encoder, how long the first waits for company, and how many may wait */

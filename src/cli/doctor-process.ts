@@ -18,7 +18,7 @@ export async function examineProcess({ runtime }: Config, terminal: Terminal): P
   return [
     finding("version", "ok", `prefill-judge ${terminal.version}`),
     nodeFinding(process.versions.node, engines.node),
-    threadsFinding(runtime.threads, Math.min(availableParallelism(), quota)),
+    threadsFinding(runtime, Math.min(availableParallelism(), quota)),
   ];
 }
 
@@ -50,10 +50,24 @@ export function cpuQuota(content: string): number {
 }
 
 /** @param processors that this process may use */
-export function threadsFinding(threads: number, processors: number): Finding {
-  const found = `${threads} threads on ${processors} processors`;
-  const values = { threads, processors };
-  if (threads <= processors) return finding("threads", "ok", found, null, values);
-  const advice = `set runtime.threads = ${processors}: more threads than processors slow each other down`;
+export function threadsFinding(
+  { threads, processes }: Pick<Config["runtime"], "threads" | "processes">,
+  processors: number,
+): Finding {
+  const found = `${threadsText(threads, processes)} on ${processors} processors`;
+  const values = { threads, processes, processors };
+  if (threads * processes <= processors) return finding("threads", "ok", found, null, values);
+  const most = Math.max(1, Math.floor(processors / processes));
+  const settings =
+    processes > processors
+      ? `runtime.processes = ${processors} and threads = 1`
+      : `runtime.threads = ${most}`;
+  const advice = `set ${settings}: more threads than processors slow each other down`;
   return finding("threads", "warning", found, advice, values);
+}
+
+/** Such as `2 processes of 4 threads each`; where there is one process, its threads only. */
+export function threadsText(threads: number, processes: number): string {
+  const each = threads === 1 ? "1 thread" : `${threads} threads`;
+  return processes === 1 ? each : `${processes} processes of ${each} each`;
 }

@@ -7,7 +7,7 @@ import { type Finding, faultFinding, finding } from "../encoder/finding.js";
 import { asJudgeError } from "../errors.js";
 import { commandRuntime, configuredJudge } from "./chosen-judges.js";
 import { examineJudge } from "./doctor-judge.js";
-import { examineProcess } from "./doctor-process.js";
+import { examineProcess, threadsText } from "./doctor-process.js";
 import { type Section, sectionText, summaryText, toJson } from "./doctor-report.js";
 import { list } from "./doctor-text.js";
 import type { Terminal } from "./terminal.js";
@@ -30,8 +30,8 @@ export async function doctor(config: Config, options: DoctorOptions, terminal: T
     if (!options.json) terminal.print(sectionText(section));
   };
   add({ subject: "process", id: null, findings: await examineProcess(config, terminal) });
-  const { threads, batches } = commandRuntime(config);
-  const runtime: EncoderRuntime = { threads, batches };
+  const { threads, processes, batches } = commandRuntime(config);
+  const runtime: EncoderRuntime = { threads, processes, batches };
   for (const encoderConfig of config.encoders) {
     const judges = chosen.filter(({ encoder }) => encoder === encoderConfig.id);
     if (judges.length === 0) continue;
@@ -85,11 +85,12 @@ function isPrefill({ check, status, values }: Finding): boolean {
 }
 
 function modelFinding({ facts }: Encoder, startMs: number): Finding {
-  const { hiddenSize, layers, maxTokens, device, threads, runtime = null } = facts;
+  const { hiddenSize, layers, maxTokens, device, threads, processes, runtime = null } = facts;
   const values = {
     device,
     runtime,
     threads: runtime === null ? null : threads,
+    processes: runtime === null ? null : processes,
     hidden_size: hiddenSize,
     layers,
     max_tokens: maxTokens,
@@ -98,6 +99,8 @@ function modelFinding({ facts }: Encoder, startMs: number): Finding {
   const gives = `hidden states ${list(layers)} of ${hiddenSize} values, at most ${maxTokens} tokens`;
   const started = `started in ${(startMs / 1000).toFixed(1)} s`;
   const found =
-    runtime === null ? gives : `${runtime} on ${device}, ${threads} threads; ${gives}; ${started}`;
+    runtime === null
+      ? gives
+      : `${runtime} on ${device}, ${threadsText(threads, processes)}; ${gives}; ${started}`;
   return finding("model", "ok", found, null, values);
 }

@@ -34,7 +34,7 @@ export async function encodeRows(
   const missing = [...new Set(texts)].filter((text) => files.some((file) => !file.has(text)));
   const bar = progressBar("encoding", missing.length, terminal);
   try {
-    await inBulk(missing, async (batch) => {
+    await inBulk(missing, encoder.facts.processes, async (batch) => {
       const { encodings } = await encoder.encode(batch, wanted);
       const encoded = encodings.map((encoding, index) => {
         const text = batch[index]!;

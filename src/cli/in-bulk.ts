@@ -1,18 +1,19 @@
-// Many texts through an encoder that is never idle: texts of like length together, and the next ones asked for while the
-// first run.
+// Many texts through an encoder whose processes are never idle: texts of like length together, and the next ones asked for
+// while the first run.
 
 const windowSize = 512;
 const batchSize = 32;
-const batchesInFlight = 2;
 
 /**
- * Calls `run` for batches of at most 32 texts until all have been in one; two calls at a time. Within windows of 512 the
- * shortest come first, so that what is left takes about as long as what is done.
+ * Calls `run` for batches of at most 32 texts until all have been in one; at a time one for each process, and one more.
+ * Within windows of 512 the shortest come first, so that what is left takes about as long as what is done.
  *
+ * @param processes of the encoder
  * @param run is given the batch and the places of its texts; its first error ends the work
  */
 export async function inBulk(
   texts: readonly string[],
+  processes: number,
   run: (batch: readonly string[], places: readonly number[]) => Promise<void>,
 ): Promise<void> {
   const batches = batchesOf(texts);
@@ -31,7 +32,7 @@ export async function inBulk(
       }
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: batchesInFlight }, worker));
+  const ended = await Promise.allSettled(Array.from({ length: processes + 1 }, worker));
   for (const result of ended) if (result.status === "rejected") throw result.reason;
 }
 

@@ -49,7 +49,8 @@ export async function predict(
   });
   const bar = progressBar("scoring", texts.length, terminal);
   try {
-    await inBulk(texts, async (batch, places) => {
+    const processes = Math.max(...judges.map(({ encoder }) => encoder.facts.processes));
+    await inBulk(texts, processes, async (batch, places) => {
       const results = await Promise.all(judges.map((judge) => judge.judge(batch)));
       results.forEach((judgements, index) => {
         fill(predicted[index]!, places, { judge: judges[index]!, judgements });

@@ -63,8 +63,9 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
     const table = await featureTable(encoder, texts, { view, options, terminal });
     const promptTable = await featureTable(encoder, promptTexts, { view, options, terminal });
     const tableView = { layers: [options.layer], pooling: options.pooling, hiddenSize: table.columns };
+    const { threads, processes } = config.runtime;
     const input: FitInput = { view: tableView, table, outputNames, labels: rows };
-    const { weights, facts } = await fit(input, options, config.runtime.threads, terminal);
+    const { weights, facts } = await fit(input, options, threads * processes, terminal);
     const selftest = makeSelftest(encoder, { weights, table: promptTable, prompts }, terminal);
     await save(options, { encoder, view, weights, costs, selftest, training: trainingFacts(facts, options) });
     terminal.print(

@@ -78,6 +78,8 @@ export interface EncoderFacts {
   /** the library that runs it in this machine, with its version; absent where none does */
   readonly runtime?: string;
   readonly threads: number;
+  /** processes that encode side by side; 1 where it is somebody else's matter */
+  readonly processes: number;
   /** SHA-256 of each file that decides the result, by name */
   readonly files: Readonly<Record<string, string>>;
   /** SHA-256 over `files`, first 16 hex digits */

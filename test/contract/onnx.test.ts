@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { Encoding, View } from "../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { pooledKey } from "../../src/features/pooled.js";
@@ -23,12 +24,18 @@ const subjects = [
   },
 ] as const;
 
-function create(folder: string, paddingSide: "left" | "right" = "right") {
+interface Kind {
+  readonly paddingSide?: "left" | "right";
+  readonly processes?: number;
+}
+
+function create(folder: string, { paddingSide = "right", processes = 1 }: Kind = {}) {
   return createOnnxEncoder({
     id: "subject",
     modelName: null,
     folder,
     threads: 2,
+    processes,
     limits: { maxBatch: 32, maxBatchTokens: 1024, maxWaitMs: 0, queueLimit: 256 },
     events: { up() {}, down() {} },
     paddingSide,
@@ -44,7 +51,7 @@ for (const { name, folder, view } of subjects) {
 
 for (const paddingSide of ["left", "right"] as const) {
   test(`tiny-encoder, padded on the ${paddingSide}: every layer and mode equals the reference within 1e-4`, async (context) => {
-    const encoder = create(fixturePath("tiny-encoder"), paddingSide);
+    const encoder = create(fixturePath("tiny-encoder"), { paddingSide });
     try {
       await encoder.start();
       const rows = tinyRows();
@@ -73,8 +80,8 @@ for (const paddingSide of ["left", "right"] as const) {
 
 for (const { name, folder, view } of subjects.slice(1)) {
   test(`${name}: padding on the left changes nothing beyond 1e-5`, async (context) => {
-    const left = create(folder, "left");
-    const right = create(folder, "right");
+    const left = create(folder, { paddingSide: "left" });
+    const right = create(folder);
     try {
       await Promise.all([left.start(), right.start()]);
       const texts = parityRows(name as "smollm2-135m")
@@ -99,3 +106,27 @@ for (const { name, folder, view } of subjects.slice(1)) {
     }
   });
 }
+
+test("two processes give what one gives, to the last bit, and one of them is enough", async () => {
+  const [one, two] = [
+    create(fixturePath("tiny-encoder")),
+    create(fixturePath("tiny-encoder"), { processes: 2 }),
+  ];
+  try {
+    await Promise.all([one.start(), two.start()]);
+    assert.deepEqual([one.facts.processes, two.facts.processes], [1, 2]);
+    assert.equal(two.facts.hash, one.facts.hash);
+    const texts = tinyRows().map((row) => row.prompt);
+    const wanted = { view: chat, layers: one.facts.layers, pooling: ["mean", "last"] } as const;
+    const { encodings } = await one.encode(texts, wanted);
+    assert.deepEqual((await two.encode(texts, wanted)).encodings, encodings);
+    const [killed, left] = two.pids;
+    process.kill(killed!, "SIGKILL");
+    while (two.pids.includes(killed!)) await setTimeout(5);
+    assert.equal(two.up, true);
+    assert.ok(two.pids.includes(left!));
+    assert.deepEqual((await two.encode(texts, wanted)).encodings, encodings);
+  } finally {
+    await Promise.all([one.close(), two.close()]);
+  }
+});

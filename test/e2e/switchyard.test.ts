@@ -68,7 +68,7 @@ for (const { id, checkpoint, encoder, tolerance } of subjects) {
         const batch = rows.slice(round * 12, round * 12 + 12);
         const answers = batch.map((row) => router.ask([{ role: "user", content: row.prompt }]));
         await sleep(40);
-        process.kill(child.pid!, "SIGKILL");
+        process.kill(child.pids[0]!, "SIGKILL");
         for (const [index, answer] of (await Promise.all(answers)).entries()) {
           assert.equal(answer.status, 200);
           const row = batch[index]!;

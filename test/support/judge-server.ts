@@ -93,7 +93,7 @@ export async function startConfigured(
     url,
     judges,
     logLines,
-    encoderPid: () => (judges.encoders[0]!.encoder as OnnxEncoder).pid,
+    encoderPid: () => (judges.encoders[0]!.encoder as OnnxEncoder).pids[0],
     async reload(next) {
       current = next;
       return await reloader.reload();

@@ -44,8 +44,8 @@ test("without any source the two embedded judges are served on 127.0.0.1:8080", 
   assert.equal(defaultJudge, null);
   assert.deepEqual([server.host, server.port], ["127.0.0.1", 8080]);
   assert.deepEqual(
-    [runtime.threads, runtime.deadlineMs, runtime.onFailure],
-    [availableParallelism(), 2000, "abstain"],
+    [runtime.threads, runtime.processes, runtime.deadlineMs, runtime.onFailure],
+    [availableParallelism(), 1, 2000, "abstain"],
   );
   assert.deepEqual(encoders, [
     {
@@ -94,6 +94,13 @@ test("the settings of the first issue can be given by variable and flag", () => 
   for (const flag of ["--host", "--port", "--default-judge", "--threads", "--deadline-ms", "--on-failure"]) {
     assert.ok(flags.includes(flag), flag);
   }
+});
+
+test("threads that are not given are shared out among the processes, at least one each", () => {
+  const threads = (toml: string) => load(toml).runtime.threads;
+  assert.equal(threads("[runtime]\nprocesses = 2"), Math.max(1, Math.floor(availableParallelism() / 2)));
+  assert.equal(threads("[runtime]\nprocesses = 256"), Math.max(1, Math.floor(availableParallelism() / 256)));
+  assert.equal(threads("[runtime]\nprocesses = 2\nthreads = 5"), 5);
 });
 
 test("settings of one table may come from different sources", () => {

@@ -28,7 +28,8 @@ function createBench(first: Plan) {
   const failAt = (place: Plan["failsAt"], { failsAt }: Plan) => {
     if (failsAt === place) throw failure;
   };
-  const runtime = { threads: 1, batches: { maxBatch: 1, maxBatchTokens: 1, maxWaitMs: 0, queueLimit: 1 } };
+  const batches = { maxBatch: 1, maxBatchTokens: 1, maxWaitMs: 0, queueLimit: 1 };
+  const runtime = { threads: 1, processes: 1, batches };
   const build = (name: string): BuiltEncoder => {
     const encoder = { close: async () => void closed.push(name) } as unknown as BuiltEncoder["encoder"];
     return { encoder, config: { id: name, type: "onnx", path: "/", model: null }, runtime };

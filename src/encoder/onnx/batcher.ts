@@ -1,4 +1,4 @@
-// Natural batching: texts that arrive while the encoder process is busy make up its next run. The oldest text is in every
+// Natural batching: texts that arrive while every encoder process is busy make up the next run. The oldest text is in every
 // run, so that nobody waits for longer than those before it need; what cannot be done in time makes room for what can.
 import { setImmediate as turn } from "node:timers/promises";
 import { JudgeError } from "../../errors.js";
@@ -13,6 +13,8 @@ export interface BatcherParts {
   /** one run; rejects with ProcessLost when the process dies of it or under it, JudgeError when there is none */
   readonly run: (work: EncodeWork) => Promise<BatchResult>;
   readonly up: () => boolean;
+  /** how many runs can go on at the same time, at least one */
+  readonly runs: () => number;
   /** milliseconds, that of `expiresAt` */
   readonly clock: () => number;
 }
@@ -51,9 +53,9 @@ const lengthRatio = 2;
 /** Weight of the newest run in the moving average of milliseconds per token. */
 const newest = 0.2;
 
-export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher {
+export function createBatcher({ limits, run, up, runs, clock }: BatcherParts): Batcher {
   let waiting: Waiting[] = [];
-  let busy = false;
+  let running = 0;
   let timer: NodeJS.Timeout | undefined;
   let msPerToken: number | null = null;
 
@@ -80,14 +82,18 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
     for (const entry of hopeless) settle(entry, overloaded());
   }
 
-  /** The oldest text and those that can run with it, nearest in length first: padding is work for nothing. */
-  function take(): Waiting[] {
+  /**
+   * The oldest text and those that can run with it, nearest in length first: padding is work for nothing.
+   *
+   * @param most texts
+   */
+  function take(most: number): Waiting[] {
     const oldest = waiting[0]!;
     const distance = ({ size }: Waiting) => Math.abs(size - oldest.size);
     const batch = [oldest];
     let size = oldest.size;
     for (const entry of companions(oldest).sort((a, b) => distance(a) - distance(b))) {
-      if (batch.length === limits.maxBatch) break;
+      if (batch.length >= most) break;
       const sum = size + entry.size;
       if (sum > limits.maxBatchTokens || endOf(sum) > expiresAt(oldest)) continue;
       batch.push(entry);
@@ -108,17 +114,23 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
 
   function pump(): void {
     clearTimeout(timer);
-    if (busy) return;
+    while (running < runs() && begin());
+  }
+
+  /** Starts one run; false when nothing waits, or the oldest text still waits for company. */
+  function begin(): boolean {
     shed();
     const [oldest] = waiting;
-    if (oldest === undefined) return;
+    if (oldest === undefined) return false;
     const restMs = oldest.arrivedMs + limits.maxWaitMs - clock();
     if (restMs > 0 && waiting.length < limits.maxBatch) {
       timer = setTimeout(pump, restMs);
-      return;
+      return false;
     }
-    busy = true;
-    const batch = take();
+    // what waits is shared out among the processes that are free
+    const share = Math.ceil(waiting.length / (runs() - running));
+    running++;
+    const batch = take(Math.min(limits.maxBatch, share));
     const { view, layers, pooling } = oldest.call.options;
     const wanted = { layers, pooling };
     const texts = batch.map(({ text }) => text);
@@ -132,11 +144,12 @@ export function createBatcher({ limits, run, up, clock }: BatcherParts): Batcher
         },
       )
       .then((delivery) => {
-        busy = false;
+        running--;
         // before the results are looked at: meanwhile the process works
         pump();
         return delivery?.();
       });
+    return true;
   }
 
   function retryAlone(batch: readonly Waiting[]): void {

@@ -1,13 +1,14 @@
-// The ONNX adapter of the encoder port: the half that lives in the server. Tokenizer and session run in a process
+// The ONNX adapter of the encoder port: the half that lives in the server. Tokenizer and session run in processes
 // of their own, since onnxruntime's run() blocks its thread and re-created sessions leak.
-import { fork } from "node:child_process";
 import { JudgeError } from "../../errors.js";
 import type { BatchLimits, Encoder, EncoderFacts } from "../encoder.js";
 import { hashEncoderFolder, hashOf } from "../folder.js";
 import { shorten } from "../shorten.js";
 import { createBatcher } from "./batcher.js";
 import { unpackEncodings } from "./packed-encodings.js";
+import { createPool } from "./pool.js";
 import type { Answer, Work } from "./protocol.js";
+import { spawnEncoder } from "./spawn.js";
 import { createSupervisor, type SupervisorEvents } from "./supervisor.js";
 import { fromWire } from "./wire-error.js";
 
@@ -16,7 +17,10 @@ export interface OnnxEncoderParts {
   readonly modelName: string | null;
   /** folder with model.onnx and tokenizer files */
   readonly folder: string;
+  /** intra-op threads of each process */
   readonly threads: number;
+  /** encoder processes, each with the model in its memory */
+  readonly processes: number;
   readonly limits: BatchLimits;
   readonly events: SupervisorEvents;
   readonly backOffMs?: readonly number[];
@@ -25,29 +29,26 @@ export interface OnnxEncoderParts {
 }
 
 export interface OnnxEncoder extends Encoder {
-  /** process id of the encoder process, while there is one */
-  readonly pid: number | undefined;
+  /** process ids of the encoder processes that run */
+  readonly pids: readonly number[];
 }
 
 export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   let facts: EncoderFacts | undefined;
-  const supervisor = createSupervisor({
-    spawn: () =>
-      fork(new URL("./process.js", import.meta.url), {
-        serialization: "advanced",
-        stdio: ["ignore", "ignore", "ignore", "ipc"],
-        execArgv: [],
+  const supervise = () =>
+    createSupervisor({
+      spawn: spawnEncoder,
+      load: () => ({
+        kind: "load",
+        folder: parts.folder,
+        threads: parts.threads,
+        paddingSide: parts.paddingSide ?? "right",
+        files: facts?.files ?? null,
       }),
-    load: () => ({
-      kind: "load",
-      folder: parts.folder,
-      threads: parts.threads,
-      paddingSide: parts.paddingSide ?? "right",
-      files: facts?.files ?? null,
-    }),
-    events: parts.events,
-    ...(parts.backOffMs && { backOffMs: parts.backOffMs }),
-  });
+      events: parts.events,
+      ...(parts.backOffMs && { backOffMs: parts.backOffMs }),
+    });
+  const pool = createPool(Array.from({ length: parts.processes }, supervise));
 
   const expect = <K extends Answer["kind"]>(answer: Answer, kind: K) => {
     if (answer.kind === "refused") throw new JudgeError(answer.error.code, answer.error.message);
@@ -58,10 +59,11 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   const batcher = createBatcher({
     limits: parts.limits,
     async run(work) {
-      const { encodings, milliseconds } = expect(await supervisor.callOnce(work), "encoded");
+      const { encodings, milliseconds } = expect(await pool.callOnce(work), "encoded");
       return { encodings: unpackEncodings(encodings), milliseconds };
     },
-    up: () => supervisor.up,
+    up: () => pool.up,
+    runs: () => pool.runs,
     clock: () => performance.now(),
   });
 
@@ -69,10 +71,10 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     id: parts.id,
     modelName: parts.modelName,
     get up() {
-      return supervisor.up;
+      return pool.up;
     },
-    get pid() {
-      return supervisor.pid;
+    get pids() {
+      return pool.pids;
     },
     get facts() {
       if (facts === undefined)
@@ -80,14 +82,14 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
       return facts;
     },
     async start() {
-      const [loaded, files] = await Promise.all([supervisor.start(), hashEncoderFolder(parts.folder)]).catch(
+      const [loaded, files] = await Promise.all([pool.start(), hashEncoderFolder(parts.folder)]).catch(
         (error) => {
           throw error instanceof JudgeError
             ? new JudgeError(error.code, `encoder ${parts.id}: ${error.message}`, { cause: error })
             : error;
         },
       );
-      facts = { ...loaded, files, hash: hashOf(files) };
+      facts = { ...loaded, processes: parts.processes, files, hash: hashOf(files) };
     },
     async encode(texts, options) {
       const shortened = shorten(texts, options.view);
@@ -97,9 +99,9 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     async tokenize(texts, view) {
       const shortened = shorten(texts, view);
       const work: Work = { kind: "tokenize", texts: shortened.texts, view };
-      const { tokens } = expect(await supervisor.call(work), "tokenized");
+      const { tokens } = expect(await pool.call(work), "tokenized");
       return tokens.map(fromWire).map(shortened.flag);
     },
-    close: () => supervisor.close(),
+    close: () => pool.close(),
   };
 }

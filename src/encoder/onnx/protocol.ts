@@ -29,7 +29,7 @@ export type Work =
 
 export type Command = LoadCommand | { readonly kind: "work"; readonly id: number; readonly work: Work };
 
-export type LoadedFacts = Omit<EncoderFacts, "files" | "hash">;
+export type LoadedFacts = Omit<EncoderFacts, "files" | "hash" | "processes">;
 
 export type Answer =
   | {

@@ -41,8 +41,9 @@ export function createProbe<T>({ retryMs, look, up, down }: ProbeParts<T>): Prob
       const { code, message } = asJudgeError(error);
       // it answers: the next call is as likely to be taken as this one
       if (isUp && code === "overloaded") return;
-      if (isUp) down(message);
+      const wasUp = isUp;
       isUp = false;
+      if (wasUp) down(message);
       timer = setTimeout(lookAgain, retryMs);
       timer.unref();
     } finally {

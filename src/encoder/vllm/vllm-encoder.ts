@@ -129,6 +129,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       ...tokenizerFacts(folder.tokenizer, tokenizer),
       device: "vllm",
       threads: 1,
+      processes: 1,
       files,
       hash: hashOf(files, settings),
     };

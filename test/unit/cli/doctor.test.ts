@@ -1,7 +1,7 @@
 // The parts of `doctor` that need no encoder: processors, versions, and lines of a terminal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cpuQuota, nodeFinding, threadsFinding } from "../../../src/cli/doctor-process.js";
+import { cpuQuota, nodeFinding, threadsFinding, threadsText } from "../../../src/cli/doctor-process.js";
 import { sectionText, summaryText, toJson } from "../../../src/cli/doctor-report.js";
 import { list, small } from "../../../src/cli/doctor-text.js";
 import { faultFinding, finding } from "../../../src/encoder/finding.js";
@@ -26,10 +26,23 @@ test("Node is compared by its numbers, not its letters", () => {
 });
 
 test("more threads than processors are warned of with the number that fits", () => {
-  assert.equal(threadsFinding(2, 2).status, "ok");
-  const { status, advice } = threadsFinding(8, 2);
-  assert.equal(status, "warning");
-  assert.match(advice!, /runtime\.threads = 2:/);
+  assert.equal(threadsFinding({ threads: 2, processes: 1 }, 2).status, "ok");
+  assert.equal(threadsFinding({ threads: 2, processes: 4 }, 8).status, "ok");
+  for (const [threads, processes, processors, wanted] of [
+    [8, 1, 2, "runtime.threads = 2:"],
+    [2, 4, 7, "runtime.threads = 1:"],
+    [2, 3, 2, "runtime.processes = 2 and threads = 1:"],
+  ] as const) {
+    const { status, advice } = threadsFinding({ threads, processes }, processors);
+    assert.equal(status, "warning");
+    assert.ok(advice!.includes(wanted), advice!);
+  }
+});
+
+test("threads are told with the processes that have them", () => {
+  assert.equal(threadsText(2, 1), "2 threads");
+  assert.equal(threadsText(1, 1), "1 thread");
+  assert.equal(threadsText(4, 2), "2 processes of 4 threads each");
 });
 
 test("a message is a finding and, after its first semicolon, what to do", () => {

@@ -7,7 +7,7 @@ test("every text is in one batch, with its place; like lengths are together; two
   const texts = Array.from({ length: 1024 }, (_, index) => "x".repeat((index * 7919) % 97));
   const seen: number[] = [];
   let [running, most] = [0, 0];
-  await inBulk(texts, async (batch, places) => {
+  await inBulk(texts, 1, async (batch, places) => {
     running++;
     most = Math.max(most, running);
     assert.ok(batch.length <= 32);
@@ -35,7 +35,7 @@ test("the first error ends it, after what is under way", async () => {
   const texts = Array.from({ length: 320 }, (_, index) => `${index}`);
   let calls = 0;
   await assert.rejects(
-    inBulk(texts, async () => {
+    inBulk(texts, 1, async () => {
       calls++;
       await turn();
       throw new Error("broken");
@@ -46,5 +46,5 @@ test("the first error ends it, after what is under way", async () => {
 });
 
 test("nothing is nothing", async () => {
-  await inBulk([], () => assert.fail("called"));
+  await inBulk([], 1, () => assert.fail("called"));
 });

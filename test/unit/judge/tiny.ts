@@ -12,6 +12,7 @@ export function tinyEncoder(): Encoder {
     modelName: null,
     folder: fixturePath("tiny-encoder"),
     threads: 1,
+    processes: 1,
     limits: { maxBatch: 32, maxBatchTokens: 1024, maxWaitMs: 0, queueLimit: 256 },
     events: { up() {}, down() {} },
   });

@@ -20,7 +20,7 @@ interface Run extends EncodeWork {
   fail(error: unknown): Promise<void>;
 }
 
-function bench(given: Partial<BatchLimits> = {}) {
+function bench(given: Partial<BatchLimits> = {}, processes = 1) {
   const runs: Run[] = [];
   let now = 0;
   let isUp = true;
@@ -45,6 +45,7 @@ function bench(given: Partial<BatchLimits> = {}) {
         });
       }),
     up: () => isUp,
+    runs: () => processes,
     clock: () => now,
   });
   const ask = async (texts: readonly string[], more: Partial<EncodeOptions> = {}) => {
@@ -138,6 +139,41 @@ describe("who runs with whom", () => {
     assert.deepEqual(texts(), []);
     void ask(["b"]);
     assert.deepEqual(texts(), [["a", "b"]], "a full batch waits no more");
+  });
+});
+
+describe("two processes", () => {
+  test("each is given a text as long as it is free; then whoever is done takes what waits", async () => {
+    const { runs, ask, texts } = bench({}, 2);
+    const answers = ["a", "bb", "ccc", "dddd"].map((text) => ask([text]));
+    assert.deepEqual(texts(), [["a"], ["bb"]]);
+    await runs[1]!.finish();
+    assert.deepEqual(texts().slice(2), [["ccc", "dddd"]]);
+    await runs[0]!.finish();
+    await runs[2]!.finish();
+    assert.deepEqual(await Promise.all(answers), [[1], [2], [3], [4]]);
+  });
+  test("the texts of a call are shared out among those that are free", async () => {
+    const { runs, ask, texts } = bench({}, 2);
+    const answer = ask(["a", "b", "c", "d", "e"]);
+    assert.deepEqual(texts(), [
+      ["a", "b", "c"],
+      ["d", "e"],
+    ]);
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    assert.deepEqual(await answer, [1, 1, 1, 1, 1]);
+  });
+  test("a text that ends its process leaves the other's run alone", async () => {
+    const { runs, ask, texts } = bench({}, 2);
+    const poison = rejection("encoder_down", ask(["poison"]));
+    const well = ask(["well"]);
+    await runs[0]!.fail(new ProcessLost());
+    assert.deepEqual(texts(), [["poison"], ["well"], ["poison"]]);
+    await runs[2]!.fail(new ProcessLost());
+    await poison;
+    await runs[1]!.finish();
+    assert.deepEqual(await well, [4]);
   });
 });
 
