@@ -21,11 +21,10 @@ export function judgeHeaders(judge: Judge): Record<string, string> {
 
 /** Headers that name who answered, and what. */
 export function answerHeaders({ judge, judgement }: Judged): Record<string, string> {
-  return {
-    ...judgeHeaders(judge),
-    "x-prefill-judge-p-solve": String(judgement.pSolve ?? 0),
-    ...(judgement.abstained !== null && { "x-prefill-judge-abstained": judgement.abstained }),
-  };
+  const headers = judgeHeaders(judge);
+  headers["x-prefill-judge-p-solve"] = String(judgement.pSolve ?? 0);
+  if (judgement.abstained !== null) headers["x-prefill-judge-abstained"] = judgement.abstained;
+  return headers;
 }
 
 /** The object `prefill_judge` that stands beside `choices`. */

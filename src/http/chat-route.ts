@@ -16,10 +16,13 @@ export async function answerChat(service: Service, context: RequestContext): Pro
       format: readFormat(request.response_format, "json_schema"),
     }),
   );
-  const parts = { id: `chatcmpl-${service.newId()}`, ...answer, choices: request.n ?? 1 };
-  const headers = answerHeaders(answer.judged);
+  const { judged, content, created } = answer;
+  const id = `chatcmpl-${service.newId()}`;
+  const parts = { id, created, judged, content, choices: request.n ?? 1 };
+  const headers = answerHeaders(judged);
   if (request.stream === true) {
     return eventStream(context, renderStream(parts, request.stream_options?.include_usage === true), headers);
   }
-  return context.body(renderCompletion(parts), 200, { ...headers, "content-type": "application/json" });
+  headers["content-type"] = "application/json";
+  return context.body(renderCompletion(parts), 200, headers);
 }

@@ -15,12 +15,22 @@ export interface CompletionParts {
 
 /** The whole completion as JSON. */
 export function renderCompletion(parts: CompletionParts): string {
-  const message = { role: "assistant", content: parts.content, refusal: null };
+  const { id, created, judged, content } = parts;
+  const message = { role: "assistant", content, refusal: null };
+  const choices: object[] = [];
+  for (let index = 0; index < parts.choices; index++) {
+    choices.push({ index, message, logprobs: null, finish_reason: "stop" });
+  }
+  // written out: spreading an envelope takes as long as all the rest
   return JSON.stringify({
-    ...envelope(parts, "chat.completion"),
-    choices: indices(parts).map((index) => ({ index, message, logprobs: null, finish_reason: "stop" })),
+    id,
+    object: "chat.completion",
+    created,
+    model: judged.judge.id,
+    system_fingerprint: judged.judge.checkpoint.hash,
+    choices,
     usage: usage(parts),
-    prefill_judge: answerFacts(parts.judged),
+    prefill_judge: answerFacts(judged),
   });
 }
 
@@ -29,8 +39,13 @@ export function renderCompletion(parts: CompletionParts): string {
  * asked for, the usage chunk; then [DONE].
  */
 export function renderStream(parts: CompletionParts, includeUsage: boolean): string {
+  const { id, created, judged } = parts;
   const chunk = (choices: readonly object[], extra: object = {}) => ({
-    ...envelope(parts, "chat.completion.chunk"),
+    id,
+    object: "chat.completion.chunk",
+    created,
+    model: judged.judge.id,
+    system_fingerprint: judged.judge.checkpoint.hash,
     choices,
     ...(includeUsage && { usage: null }),
     ...extra,
@@ -42,26 +57,18 @@ export function renderStream(parts: CompletionParts, includeUsage: boolean): str
     finish_reason: finishReason,
   });
   const events: unknown[] = [];
-  for (const index of indices(parts)) {
+  for (let index = 0; index < parts.choices; index++) {
     const role = { role: "assistant", content: "", refusal: null };
     events.push(chunk([choice(index, role, null)]));
     events.push(chunk([choice(index, { content: parts.content }, null)]));
-    events.push(chunk([choice(index, {}, "stop")], { prefill_judge: answerFacts(parts.judged) }));
+    events.push(chunk([choice(index, {}, "stop")], { prefill_judge: answerFacts(judged) }));
   }
   if (includeUsage) events.push(chunk([], { usage: usage(parts) }));
   return `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
-}
-
-function envelope({ id, created, judged }: CompletionParts, object: string) {
-  return { id, object, created, model: judged.judge.id, system_fingerprint: judged.judge.checkpoint.hash };
 }
 
 /** Nothing is generated, so completion_tokens is 0. */
 function usage({ judged }: CompletionParts) {
   const { tokens } = judged.judgement;
   return { prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens };
-}
-
-function indices({ choices }: CompletionParts): number[] {
-  return Array.from({ length: choices }, (_, index) => index);
 }

@@ -9,6 +9,8 @@ const openBrace = 0x7b;
 
 /** Whether the text has more than `limit` commas and opening brackets outside of strings. */
 export function hasMoreValuesThan(bytes: Uint8Array, limit: number): boolean {
+  // each of them is a byte of its own
+  if (bytes.length <= limit) return false;
   let count = 0;
   let inString = false;
   for (let index = 0; index < bytes.length; index++) {

@@ -95,17 +95,19 @@ export function record(
   if (context.get("outcome") !== "judged")
     context.set("outcome", abstained === null ? "judged" : "abstained");
   setImmediate(() => {
-    const sample = {
+    const entry = {
+      requestId,
       judge: judge.id,
       pSolve,
       abstained,
       tokens,
       truncated,
       cache,
-      milliseconds: { ...milliseconds },
+      milliseconds,
+      totalMs,
     };
-    service.metrics.judged(sample);
-    service.log.judged({ requestId, ...sample, totalMs });
+    service.metrics.judged(entry);
+    service.log.judged(entry);
   });
 }
 

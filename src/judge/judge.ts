@@ -96,18 +96,20 @@ export function createJudge(parts: JudgeParts): Judge {
   const { head } = checkpoint;
   let prepared: { readonly forward: Forward; readonly cacheScope: string } | null = null;
 
+  function byOutput(values: Float64Array): Record<string, number> {
+    return Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
+  }
+
   function judged(
     { raw: rawValues, tokens, truncated }: Remembered,
     source: CacheResult,
     milliseconds: Stages,
   ): Judgement {
-    const byName = (values: Float64Array) =>
-      Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
-    const named = byName(parts.calibration === "on" ? calibrate(head, rawValues) : rawValues);
+    const named = byOutput(parts.calibration === "on" ? calibrate(head, rawValues) : rawValues);
     return {
       pSolve: named[parts.output]!,
       probabilities: named,
-      raw: byName(rawValues),
+      raw: byOutput(rawValues),
       tokens,
       truncated,
       cache: source,

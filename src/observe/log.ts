@@ -2,6 +2,7 @@
 // can get in.
 import { pino } from "pino";
 import pretty from "pino-pretty";
+import type { StageMilliseconds } from "./metrics.js";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
@@ -13,8 +14,9 @@ export interface JudgedEntry {
   readonly tokens: number;
   readonly truncated: boolean;
   readonly abstained: string | null;
-  /** by stage */
-  readonly milliseconds: Readonly<Record<string, number>>;
+  /** hit, shared or miss; null when abstained */
+  readonly cache: string | null;
+  readonly milliseconds: StageMilliseconds;
   readonly totalMs: number;
 }
 
@@ -100,7 +102,7 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     target.flush?.();
   };
   return {
-    judged: (entry) => log.info(snake(entry), "judged"),
+    judged: (entry) => log.info(judgedFields(entry), "judged"),
     refused: (entry) => log[entry.status >= 500 ? "error" : "info"](snake(entry), "refused"),
     fault: (entry) => log.warn(snake(entry), "fault"),
     encoderUp: (entry) => now("info", snake(entry), "encoder up"),
@@ -116,6 +118,31 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
   };
 }
 
+/** What `snake` makes of it, ten times as fast: one for every request. */
+function judgedFields(entry: JudgedEntry) {
+  const { queue, tokenize, prefill, head } = entry.milliseconds;
+  return {
+    request_id: entry.requestId,
+    judge: entry.judge,
+    p_solve: entry.pSolve === null ? undefined : rounded(entry.pSolve),
+    abstained: entry.abstained ?? undefined,
+    tokens: entry.tokens,
+    truncated: entry.truncated,
+    cache: entry.cache ?? undefined,
+    milliseconds: {
+      queue: rounded(queue),
+      tokenize: rounded(tokenize),
+      prefill: rounded(prefill),
+      head: rounded(head),
+    },
+    total_ms: rounded(entry.totalMs),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1e6) / 1e6;
+}
+
 /** Field names as they are written; null fields are left out, numbers rounded to microseconds and six digits. */
 function snake(entry: object): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
@@ -123,7 +150,7 @@ function snake(entry: object): Record<string, unknown> {
     if (value === null) continue;
     const key = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     if (typeof value === "object") fields[key] = snake(value);
-    else fields[key] = typeof value === "number" ? Math.round(value * 1e6) / 1e6 : value;
+    else fields[key] = typeof value === "number" ? rounded(value) : value;
   }
   return fields;
 }

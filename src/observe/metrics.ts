@@ -5,6 +5,14 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 /** What a request ended in: `judged`, `abstained`, `answered` (no judgement asked for) or `refused` (an HTTP error). */
 export type Outcome = "judged" | "abstained" | "answered" | "refused";
 
+/** Of one judgement. */
+export interface StageMilliseconds {
+  readonly queue: number;
+  readonly tokenize: number;
+  readonly prefill: number;
+  readonly head: number;
+}
+
 /** One judgement as the metrics see it. */
 export interface JudgedSample {
   readonly judge: string;
@@ -14,8 +22,7 @@ export interface JudgedSample {
   readonly truncated: boolean;
   /** hit, shared or miss; null when abstained */
   readonly cache: string | null;
-  /** by stage: queue, tokenize, prefill, head */
-  readonly milliseconds: Readonly<Record<string, number>>;
+  readonly milliseconds: StageMilliseconds;
 }
 
 export interface Metrics {

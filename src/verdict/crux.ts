@@ -3,9 +3,16 @@ import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { type AbstainReason, abstainReasons } from "./abstention.js";
 
+/** Texts and, at the odd places, the names of the placeholders between them. */
+const Sentence = z
+  .string()
+  .trim()
+  .min(1)
+  .transform((text): readonly string[] => text.split(/\{(judge|checkpoint|message)\}/));
+
 const CruxSentences = z.strictObject({
-  judged: z.string().trim().min(1),
-  abstained: z.record(z.enum(abstainReasons), z.string().trim().min(1)),
+  judged: Sentence,
+  abstained: z.record(z.enum(abstainReasons), Sentence),
 });
 export type CruxSentences = z.infer<typeof CruxSentences>;
 
@@ -27,5 +34,7 @@ export function crux(
   reason: AbstainReason | null,
 ): string {
   const sentence = reason === null ? sentences.judged : sentences.abstained[reason];
-  return sentence.replace(/\{(judge|checkpoint|message)\}/g, (_, name: keyof typeof made) => made[name]);
+  return sentence
+    .map((piece, place) => (place % 2 === 0 ? piece : made[piece as keyof typeof made]))
+    .join("");
 }
