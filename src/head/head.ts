@@ -1,6 +1,7 @@
 // The whole head: pooled hidden states → one probability per output. The only definition of the model.
 import type { PooledVectors } from "../features/pooled.js";
 import { memberLogits } from "./mlp.js";
+import { type Multiply, multiply as usualMultiply } from "./multiply.js";
 import { transformBlock } from "./transform.js";
 import type { HeadWeights } from "./weights.js";
 
@@ -15,13 +16,18 @@ export function sigmoid(logit: number): number {
  * Feature blocks → ensemble members → sigmoid → mean over the members.
  *
  * @param pooled the pooled vectors of at least the layers and modes that `requiredFeatures` names
+ * @param multiply createSimdMultiply's for these weights, where many texts are to come
  * @returns [outputs], each in [0, 1], in the order of `weights.outputNames`, before calibration
  */
-export function probabilities(weights: HeadWeights, pooled: PooledVectors): Float64Array {
-  const features = concatenate(weights.blocks.map((block) => transformBlock(block, pooled)));
+export function probabilities(
+  weights: HeadWeights,
+  pooled: PooledVectors,
+  multiply: Multiply = usualMultiply,
+): Float64Array {
+  const features = concatenate(weights.blocks.map((block) => transformBlock(block, pooled, multiply)));
   const mean = new Float64Array(weights.outputNames.length);
   for (const member of weights.members) {
-    const logits = memberLogits(member, features);
+    const logits = memberLogits(member, features, multiply);
     for (let output = 0; output < mean.length; output++) mean[output]! += sigmoid(logits[output]!);
   }
   for (let output = 0; output < mean.length; output++) mean[output]! /= weights.members.length;

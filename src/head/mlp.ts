@@ -1,9 +1,14 @@
 // The forward pass of one ensemble member. Training and serving share it.
-import { multiply } from "./multiply.js";
+import { type Multiply, multiply as usualMultiply } from "./multiply.js";
 import type { Linear, Member } from "./weights.js";
 
 /** W·x + b with the sum in float64, optionally through ReLU; input [inputSize] → [outputSize]. */
-export function linear(layer: Linear, input: Float64Array, relu: boolean): Float64Array {
+export function linear(
+  layer: Linear,
+  input: Float64Array,
+  relu: boolean,
+  multiply: Multiply = usualMultiply,
+): Float64Array {
   const { outputSize, weight, bias } = layer;
   const output = multiply(weight, outputSize, input);
   for (let row = 0; row < outputSize; row++) {
@@ -14,17 +19,21 @@ export function linear(layer: Linear, input: Float64Array, relu: boolean): Float
 }
 
 /** Features [inputSize] → one logit per output. */
-export function memberLogits(member: Member, features: Float64Array): Float64Array {
+export function memberLogits(
+  member: Member,
+  features: Float64Array,
+  multiply: Multiply = usualMultiply,
+): Float64Array {
   if (member.kind === "shared") {
     const last = member.layers.length - 1;
     return member.layers.reduce(
-      (activation, layer, index) => linear(layer, activation, index < last),
+      (activation, layer, index) => linear(layer, activation, index < last, multiply),
       features,
     );
   }
   const { adapters, trunk, heads } = member;
   return Float64Array.from(heads, (head, output) => {
-    const adapted = linear(adapters[output]!, features, true);
-    return linear(head, linear(trunk, adapted, true), false)[0]!;
+    const adapted = linear(adapters[output]!, features, true, multiply);
+    return linear(head, linear(trunk, adapted, true, multiply), false, multiply)[0]!;
   });
 }

@@ -1,6 +1,6 @@
 // Pooled hidden states → features: combination of layers, StandardScaler, PCA. Sums in float64.
 import { type PooledVectors, pooledKey } from "../features/pooled.js";
-import { multiply } from "./multiply.js";
+import { type Multiply, multiply as usualMultiply } from "./multiply.js";
 import { type FeatureBlock, rawSizeOf } from "./weights.js";
 
 /**
@@ -10,7 +10,11 @@ import { type FeatureBlock, rawSizeOf } from "./weights.js";
  * @returns [pcaSize]
  * @throws RangeError when a vector is missing or of another size
  */
-export function transformBlock(block: FeatureBlock, pooled: PooledVectors): Float64Array {
+export function transformBlock(
+  block: FeatureBlock,
+  pooled: PooledVectors,
+  multiply: Multiply = usualMultiply,
+): Float64Array {
   const centred = combine(block, pooled);
   for (let index = 0; index < centred.length; index++) {
     const scaled = (centred[index]! - block.scalerMean[index]!) / block.scalerScale[index]!;

@@ -69,6 +69,33 @@ export interface HeadWeights {
   readonly calibration: readonly (Calibration | null)[];
 }
 
+/** Of any layer. */
+export interface Matrix {
+  /** [rows, columns], row-major */
+  readonly values: Float32Array;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Every matrix that a vector is multiplied by. */
+export function matricesOf({ blocks, members }: HeadWeights): Matrix[] {
+  const layers = members.flatMap((member) =>
+    member.kind === "shared" ? member.layers : [...member.adapters, member.trunk, ...member.heads],
+  );
+  return [
+    ...blocks.map((block) => ({
+      values: block.pcaComponents,
+      rows: block.pcaSize,
+      columns: rawSizeOf(block),
+    })),
+    ...layers.map(({ weight, outputSize, inputSize }) => ({
+      values: weight,
+      rows: outputSize,
+      columns: inputSize,
+    })),
+  ];
+}
+
 /** Values that go into a block's scaler. */
 export function rawSizeOf({
   layers,

@@ -5,6 +5,8 @@ import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
+import { createSimdMultiply } from "../head/simd-multiply.js";
+import { matricesOf } from "../head/weights.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 import { abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
@@ -94,6 +96,7 @@ export interface Judge
 export function createJudge(parts: JudgeParts): Judge {
   const { checkpoint, encoder, cache, clock } = parts;
   const { head } = checkpoint;
+  const multiply = createSimdMultiply(matricesOf(head));
   let prepared: { readonly forward: Forward; readonly cacheScope: string } | null = null;
 
   function byOutput(values: Float64Array): Record<string, number> {
@@ -142,7 +145,7 @@ export function createJudge(parts: JudgeParts): Judge {
       try {
         const headStarted = clock();
         const { tokenCount: tokens, truncated } = encoding;
-        const found = { raw: probabilities(head, encoding.pooled), tokens, truncated };
+        const found = { raw: probabilities(head, encoding.pooled, multiply), tokens, truncated };
         cache.keep(cacheScope, texts[place]!, found);
         const stages = { queue, ...milliseconds, head: clock() - headStarted };
         return judged(found, shared ? "shared" : "miss", stages);

@@ -22,7 +22,7 @@ import {
   subtractLanes,
   type WasmFunction,
   zero,
-} from "./wasm-module.js";
+} from "../wasm/module.js";
 
 /** For every eight columns: pack them (address 0 on), then four rows of the result at a time in eight registers. */
 export function multiplyCode(): WasmFunction {

@@ -1,7 +1,8 @@
 // Float32 matrix products, ReLU, dropout and Adam with four lanes at a time (WebAssembly SIMD, in Node.js from 16.4 on):
 // eight times the speed of register-blocked loops in JavaScript. Sums run in a fixed order: the same bytes everywhere.
+
+import { instantiate } from "../wasm/module.js";
 import { activateCode, adamCode, multiplyCode, reluSlopeCode } from "./kernel-code.js";
-import { wasmModule } from "./wasm-module.js";
 
 /** Every row count must be a multiple of this, … */
 export const rowBlock = 4;
@@ -61,16 +62,6 @@ export interface Kernel {
   adam(step: AdamStep): void;
 }
 
-// neither TypeScript's es2023 nor @types/node 20 declares it
-declare const WebAssembly: {
-  readonly Memory: new (limits: { initial: number }) => { readonly buffer: ArrayBuffer };
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (
-    module: object,
-    imports: object,
-  ) => { readonly exports: Readonly<Record<string, (...values: number[]) => void>> };
-};
-
 /** @param sizes the arrays' lengths in floats; maxDepth: the largest `depth` of a product */
 export function createKernel(sizes: readonly number[], maxDepth: number): Kernel {
   const panelSize = maxDepth * columnBlock;
@@ -81,12 +72,11 @@ export function createKernel(sizes: readonly number[], maxDepth: number): Kernel
     // a cache line
     end += Math.ceil((size * 4) / 64) * 64;
   }
-  const memory = new WebAssembly.Memory({ initial: Math.ceil(end / 65_536) + 1 });
-  const code = wasmModule([multiplyCode(), activateCode(), reluSlopeCode(), adamCode()]);
-  const instance = new WebAssembly.Instance(new WebAssembly.Module(code), { kernel: { memory } });
-  const { multiply, activate, reluSlope, adam } = instance.exports;
+  const functions = [multiplyCode(), activateCode(), reluSlopeCode(), adamCode()];
+  const { memory, exports } = instantiate(functions, end);
+  const { multiply, activate, reluSlope, adam } = exports;
   return {
-    arrays: sizes.map((size, index) => new Float32Array(memory.buffer, starts[index + 1]!, size)),
+    arrays: sizes.map((size, index) => new Float32Array(memory, starts[index + 1]!, size)),
     multiply({ rows, columns, depth, left, leftRow, leftColumn, right, result }) {
       const addresses = [left.byteOffset, right.byteOffset, result.byteOffset] as const;
       multiply!(...addresses, leftRow * 4, leftColumn * 4, rows * leftRow * 4, columns * 4, depth * 32);

@@ -29,10 +29,21 @@ const { subjects, threads } = await loadSubjects();
 const readyMs: number[] = [];
 
 async function withServer<T>(use: (port: number, pid: number) => Promise<T>): Promise<T> {
-  const server = await startServer({ threads, deadlineMs, logFile: `${folder}/server.log` });
+  const server = await startServer({ threads, processes: 1, deadlineMs, logFile: `${folder}/server.log` });
   readyMs.push(server.readyMs);
   try {
     return await use(server.port, server.pid);
+  } finally {
+    await server.close();
+  }
+}
+
+/** A server whose encoders have a process for each thread. */
+async function withProcesses<T>(use: (port: number) => Promise<T>): Promise<T> {
+  const logFile = `${folder}/processes.log`;
+  const server = await startServer({ threads: 1, processes: threads, deadlineMs, logFile });
+  try {
+    return await use(server.port);
   } finally {
     await server.close();
   }
@@ -66,7 +77,9 @@ async function measure(): Promise<Omit<BenchResult, "verdicts">> {
       latency.push(...(await measureLatency(subject, port, threads)));
       for (const mix of mixes) {
         say(`${judge}: throughput, ${mix.name}`);
-        throughput.push(await measureThroughput(subject, mix, { port, threads }));
+        const measureCrowd = (processesPort: number) =>
+          measureThroughput(subject, mix, { port, processesPort, threads });
+        throughput.push(await withProcesses(measureCrowd));
       }
       say(`${judge}: cached`);
       cached.push(await measureCached(judge, port));

@@ -1,6 +1,6 @@
-// A client of the server: plain node:http over kept sockets, timed from the first byte written to the last one read.
-import { Agent, request } from "node:http";
+// A client of the server: HTTP over kept sockets, timed from the first byte written to the last one read.
 import { performance } from "node:perf_hooks";
+import { type Connection, openConnection, requestText } from "./connection.js";
 
 /** Milliseconds by stage, as the server gives them. */
 export interface StageTimes {
@@ -45,30 +45,23 @@ export function chatBody(judge: string, prompt: string): string {
   return JSON.stringify({ model: judge, messages: [{ role: "user", content: prompt }] });
 }
 
-/** @param sockets requests that can run at the same time */
+/** @param sockets requests that run at the same time; more wait for one of them */
 export function createClient(port: number, sockets: number): Client {
-  const agent = new Agent({ keepAlive: true, maxSockets: sockets });
+  const idle = Array.from({ length: sockets }, () => openConnection(port));
+  const waiting: ((connection: Connection) => void)[] = [];
 
-  function exchange(method: "GET" | "POST", path: string, body: string): Promise<Exchange> {
-    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-    return new Promise((resolve, reject) => {
-      const started = performance.now();
-      const outgoing = request({ agent, host: "127.0.0.1", port, method, path, headers }, (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.on("error", reject);
-        incoming.on("end", () => {
-          const milliseconds = performance.now() - started;
-          resolve({
-            status: incoming.statusCode ?? 0,
-            body: Buffer.concat(chunks).toString("utf8"),
-            milliseconds,
-          });
-        });
-      });
-      outgoing.on("error", reject);
-      outgoing.end(body);
-    });
+  async function exchange(method: "GET" | "POST", path: string, body: string): Promise<Exchange> {
+    const request = requestText(method, path, body);
+    const connection = idle.pop() ?? (await new Promise<Connection>((resolve) => waiting.push(resolve)));
+    const started = performance.now();
+    try {
+      const { status, body: answer } = await connection.send(request);
+      return { status, body: answer, milliseconds: performance.now() - started };
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) idle.push(connection);
+      else next(connection);
+    }
   }
 
   return {
@@ -83,6 +76,8 @@ export function createClient(port: number, sockets: number): Client {
       const { prefill_judge: facts } = JSON.parse(answer.body) as { prefill_judge: JudgeFacts };
       return { ...facts, clientMs: answer.milliseconds };
     },
-    close: () => agent.destroy(),
+    close() {
+      for (const connection of idle) connection.close();
+    },
   };
 }

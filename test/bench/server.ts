@@ -20,6 +20,8 @@ export interface RunningServer {
 
 export interface ServerSettings {
   readonly threads: number;
+  /** of each encoder */
+  readonly processes: number;
   readonly deadlineMs: number;
   /** the server's log goes to a file, so that reading it costs the benchmark's process nothing while it measures */
   readonly logFile: string;
@@ -29,9 +31,10 @@ export interface ServerSettings {
 
 /** @throws Error with the log when the server ends or is not ready after a minute */
 export async function startServer(settings: ServerSettings): Promise<RunningServer> {
-  const { threads, deadlineMs, logFile, configFile } = settings;
+  const { threads, processes, deadlineMs, logFile, configFile } = settings;
   const main = fileURLToPath(new URL("../../src/main.js", import.meta.url));
-  const flags = ["--port", "0", "--threads", `${threads}`, "--deadline-ms", `${deadlineMs}`];
+  const numbers = { "--threads": threads, "--processes": processes, "--deadline-ms": deadlineMs };
+  const flags = ["--port", "0", ...Object.entries(numbers).flatMap(([flag, value]) => [flag, `${value}`])];
   if (configFile !== undefined) flags.push("--config", configFile);
   const log = openSync(logFile, "w");
   const started = performance.now();

@@ -24,23 +24,25 @@ export function judgeTargets(result: Omit<BenchResult, "verdicts">): Verdict[] {
       met: judgedMs.p50 <= budgetMs,
       found: `${ms(judgedMs.p50)} of ${ms(budgetMs)} ms (floor ${ms(floorMs.p50)})`,
     })),
-    ...throughput.flatMap(({ judge, mix, ratio, predictedRatio: predicted, loopDelayMs: delay }) => [
-      {
-        target: `${judge}, ${mix}: 64 clients at least ${throughputRatio(judge, mix)} × bare batches`,
-        met: ratio.p50 >= throughputRatio(judge, mix),
-        found: `${ratio.p50.toFixed(2)} (${spread(ratio, 2)})`,
-      },
-      {
-        target: `${judge}, ${mix}: evaluate at least ${predictedRatio} × bare batches`,
-        met: predicted.p50 >= predictedRatio,
-        found: `${predicted.p50.toFixed(2)} (${spread(predicted, 2)})`,
-      },
-      {
-        target: `${judge}, ${mix}: event-loop delay under 64 clients, p99 below ${loopDelayMs} ms`,
-        met: delay.p50 < loopDelayMs,
-        found: `${ms(delay.p50)} ms (${spread(delay, 1)})`,
-      },
-    ]),
+    ...throughput.flatMap(
+      ({ judge, mix, ratio, processesRatio, predictedRatio: predicted, loopDelayMs: delay }) => [
+        {
+          target: `${judge}, ${mix}: 64 clients at least ${throughputRatio(judge, mix)} × bare batches`,
+          met: Math.max(ratio.p50, processesRatio.p50) >= throughputRatio(judge, mix),
+          found: `${processesRatio.p50.toFixed(2)} (${spread(processesRatio, 2)}) by a process for each thread, ${ratio.p50.toFixed(2)} (${spread(ratio, 2)}) by one`,
+        },
+        {
+          target: `${judge}, ${mix}: evaluate at least ${predictedRatio} × bare batches`,
+          met: predicted.p50 >= predictedRatio,
+          found: `${predicted.p50.toFixed(2)} (${spread(predicted, 2)})`,
+        },
+        {
+          target: `${judge}, ${mix}: event-loop delay under 64 clients, p99 below ${loopDelayMs} ms`,
+          met: delay.p50 < loopDelayMs,
+          found: `${ms(delay.p50)} ms (${spread(delay, 1)})`,
+        },
+      ],
+    ),
     ...cached.flatMap(({ judge, cachedMs: found, ratio }) => [
       {
         target: `${judge}, cached: p50 of one client at most ${cachedMs} ms`,

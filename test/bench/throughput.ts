@@ -1,5 +1,5 @@
-// Prompts per second: the server asked by 8 and 64 clients, `predict` of the command line, and onnxruntime's bare run in the
-// best of several batch sizes, round by round on prompts of the same lengths.
+// Prompts per second: the server asked by 8 and 64 clients, another with one process for each thread by 64, `predict` of the
+// command line, and onnxruntime's bare run in the best of several batch sizes, round by round on prompts of the same lengths.
 import { startChild } from "./child.js";
 import { createClient } from "./client.js";
 import type { FloorBatches, FloorLoad } from "./floor-process.js";
@@ -26,6 +26,9 @@ export interface ThroughputResult {
   readonly served: Readonly<Record<number, Summary>>;
   /** of 64 clients over bare, one value per round */
   readonly ratio: Summary;
+  /** 64 clients of the server with several processes */
+  readonly processes: Summary;
+  readonly processesRatio: Summary;
   readonly predicted: Summary;
   readonly predictedRatio: Summary;
   /** event-loop delay of the server while 64 clients ask, 99th percentile of each round, milliseconds */
@@ -36,14 +39,17 @@ export interface ThroughputResult {
 export async function measureThroughput(
   subject: Subject,
   mix: Mix,
-  server: { readonly port: number; readonly threads: number },
+  server: { readonly port: number; readonly processesPort: number; readonly threads: number },
 ): Promise<ThroughputResult> {
   const floor = startChild("floor-process.js");
   const predictor = startChild("predict-process.js");
   const { modelFile, outputs, judge } = subject;
   const take = createPromptSource(subject, mix, firstPrompt);
   const served: Record<number, number[]> = { 8: [], 64: [] };
-  const [bare, predicted, delays]: [number[], number[], number[]] = [[], [], []];
+  const bare: number[] = [];
+  const processes: number[] = [];
+  const predicted: number[] = [];
+  const delays: number[] = [];
   let abstentions = 0;
   let bestBatch = 1;
   try {
@@ -69,6 +75,9 @@ export async function measureThroughput(
         if (clients === 64)
           delays.push(1000 * (await scrape(server.port)).get("nodejs_eventloop_lag_p99_seconds")!);
       }
+      const spread = await ask(server.processesPort, judge, take(count), 64);
+      processes.push(spread.perSecond);
+      abstentions += spread.abstentions;
       bare.push(await runBare(bestBatch, take(count)));
       const texts = take(count).map(({ text }) => text);
       predicted.push((1000 * texts.length) / (await predictor.ask<number>({ texts })));
@@ -84,6 +93,8 @@ export async function measureThroughput(
     bestBatch,
     served: Object.fromEntries(crowds.map((clients) => [clients, summarize(served[clients]!)])),
     ratio: over(served[64]!),
+    processes: summarize(processes),
+    processesRatio: over(processes),
     predicted: summarize(predicted),
     predictedRatio: over(predicted),
     loopDelayMs: summarize(delays),

@@ -222,7 +222,7 @@ try {
   const configFile = join(work, "prefill-judge.toml");
   writeFileSync(configFile, configText(vllmPort));
   const logFile = join(folder, "vllm.log");
-  const server = await startServer({ threads: 1, deadlineMs, logFile, configFile });
+  const server = await startServer({ threads: 1, processes: 1, deadlineMs, logFile, configFile });
   try {
     const added: Added[] = [];
     const crowds: Crowd[] = [];

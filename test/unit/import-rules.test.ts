@@ -13,8 +13,9 @@ const allowed: Readonly<Record<string, RegExp>> = {
   observe: /^$/,
   prompt: /^errors\.ts$/,
   features: /^errors\.ts$/,
+  wasm: /^$/,
   verdict: /^errors\.ts$/,
-  head: /^features\//,
+  head: /^(features|wasm)\//,
   checkpoint: /^((errors|prototype-key)\.ts$|(head|features)\/)/,
   encoder: /^((abort|errors)\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
   judge: /^((abort|errors)\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/encoder\.ts$)/,
@@ -23,7 +24,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
   main: /^(?!encoder\/(onnx|vllm)\/)/,
   compose: /^(?!encoder\/(onnx|vllm)\/)/,
   "compose-encoders": /./,
-  train: /^(errors\.ts$|(features|head|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
+  train: /^(errors\.ts$|(features|head|wasm|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
   reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
   config: /^((errors|prototype-key)\.ts$|verdict\/|encoder\/encoder\.ts$)/,
 };
@@ -45,7 +46,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "smol-toml": /^(config-sources|cli\/(routes|costs)-file)\.ts$/,
   zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/(folder|vllm\/client)|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
 };
-const pure = /^(prompt|features|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;
+const pure = /^(prompt|features|wasm|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;
 const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globalThis)\b/g;
 
 function groupOf(path: string): string {

@@ -7,7 +7,7 @@ import type { EncodeWork } from "./protocol.js";
 import type { OnnxSession, Padding, Wanted } from "./session.js";
 
 /** The longest text of a forward over its shortest. */
-const maxPadding = 1.25;
+const maxPadding = 1.1;
 
 export interface BatchResult {
   readonly encodings: (Encoding | JudgeError)[];
@@ -60,7 +60,7 @@ export async function encodeBatch(
 
 /**
  * Indices of the tokenised texts, sorted by length and cut into groups that pad to at most maxBatchTokens and by at most
- * a quarter of a text's own length.
+ * a tenth of a text's own length.
  */
 function groupByLength(
   rows: readonly number[],

@@ -62,7 +62,8 @@ function countResults({ isResult }: Subject, drives: readonly Drive[]): number {
 
 async function run(): Promise<PeersResult> {
   const loadAverage = loadavg()[0]!;
-  const server = await startServer({ threads, deadlineMs, logFile: `${folder}/peers-server.log` });
+  const logFile = `${folder}/peers-server.log`;
+  const server = await startServer({ threads, processes: 1, deadlineMs, logFile });
   const closing = [server.close];
   const running: Running[] = [];
   const leftOut: Record<string, string> = {};

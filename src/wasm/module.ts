@@ -1,5 +1,5 @@
-// The few WebAssembly instructions that kernel.ts is made of, and the module around its functions. Numbers are those of
-// the core specification, chapter "Binary Format".
+// The few WebAssembly instructions that the kernels of head/ and train/ are made of, and the module around their functions.
+// Numbers are those of the core specification, chapter "Binary Format". SIMD: in Node.js from 16.4 on.
 
 export type Code = readonly number[];
 
@@ -17,7 +17,19 @@ export interface WasmFunction {
   readonly body: Code;
 }
 
-const f32x4 = (operation: number): Code => [0xfd, operation, 0x01];
+// neither TypeScript's es2023 nor @types/node 20 declares it
+declare const WebAssembly: {
+  readonly Memory: new (limits: { initial: number }) => { readonly buffer: ArrayBuffer };
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: Exports };
+};
+
+/** Functions by name; addresses are in bytes. */
+export type Exports = Readonly<Record<string, (...values: number[]) => void>>;
+
+const pageBytes = 65_536;
+
+const twoByte = (operation: number): Code => [0xfd, operation, 0x01];
 // alignment 2^0 is only a hint and always allowed
 const access = (operation: number, offset: number): Code => [0xfd, operation, 0, ...unsigned(offset)];
 
@@ -31,16 +43,20 @@ export const loadSplat = (offset = 0): Code => access(0x09, offset);
 export const store = (offset = 0): Code => access(0x0b, offset);
 export const zero: Code = [0xfd, 0x0c, ...new Array<number>(16).fill(0)];
 export const splat: Code = [0xfd, 0x13];
-export const rootLanes = f32x4(0xe3);
-export const addLanes = f32x4(0xe4);
-export const subtractLanes = f32x4(0xe5);
-export const multiplyLanes = f32x4(0xe6);
-export const divideLanes = f32x4(0xe7);
-export const maximum = f32x4(0xe9);
+export const rootLanes = twoByte(0xe3);
+export const addLanes = twoByte(0xe4);
+export const subtractLanes = twoByte(0xe5);
+export const multiplyLanes = twoByte(0xe6);
+export const divideLanes = twoByte(0xe7);
+export const maximum = twoByte(0xe9);
 /** all ones in the lanes where it is so */
 export const greater: Code = [0xfd, 0x44];
 export const atLeast: Code = [0xfd, 0x46];
 export const and: Code = [0xfd, 0x4e];
+/** two floats, as doubles in both lanes */
+export const loadDoubles = (offset = 0): Code => [...access(0x5d, offset), 0xfd, 0x5f];
+export const addDoubles = twoByte(0xf0);
+export const multiplyDoubles = twoByte(0xf2);
 
 /** local += what `amount` leaves on the stack */
 export const increase = (local: number, amount: Code): Code => [
@@ -55,8 +71,19 @@ export const loopWhileBelow = (local: number, limit: number, body: Code): Code =
   return [0x03, 0x40, ...body, ...get(local), ...get(limit), 0x49, 0x0d, 0, 0x0b];
 };
 
+/** @param bytes of zeroed memory, at least */
+export function instantiate(
+  functions: readonly WasmFunction[],
+  bytes: number,
+): { memory: ArrayBuffer; exports: Exports } {
+  const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / pageBytes) + 1 });
+  const module = new WebAssembly.Module(wasmModule(functions));
+  const { exports } = new WebAssembly.Instance(module, { kernel: { memory } });
+  return { memory: memory.buffer, exports };
+}
+
 /** A module that imports `kernel.memory` and exports the functions. */
-export function wasmModule(functions: readonly WasmFunction[]): Uint8Array<ArrayBuffer> {
+function wasmModule(functions: readonly WasmFunction[]): Uint8Array<ArrayBuffer> {
   const [i32, f32, v128] = [0x7f, 0x7d, 0x7b] as const;
   const types = functions.map(({ i32Parameters, f32Parameters }) => {
     const parameters = [...repeat(i32, i32Parameters), ...repeat(f32, f32Parameters)];
