@@ -15,12 +15,14 @@ import { startServer } from "./server.js";
 import { summarize } from "./statistics.js";
 import { loadSubjects } from "./subjects.js";
 import { judgeTargets, pSolveDifference } from "./targets.js";
-import { measureThroughput, type ThroughputResult } from "./throughput.js";
+import { measureThroughput, type ThroughputResult, warmUp } from "./throughput.js";
 
 const clients = 20;
 const healthSeconds = 5;
 /** Starts that are only measured; two more serve the other measurements. */
 const bareStarts = 4;
+/** Requests by judge before anything is measured. */
+const warmUps: Readonly<Record<string, number>> = { "prefill-judge": 200, "prefill-judge-fast": 3000 };
 /** Nobody abstains because this machine is slow. */
 const deadlineMs = 600_000;
 
@@ -56,41 +58,59 @@ async function askEveryJudge(port: number, atOnce: number): Promise<(number | nu
   return answers;
 }
 
+interface Running {
+  readonly port: number;
+  readonly pid: number;
+  /** of the server with a process for each thread */
+  readonly processesPort: number;
+}
+
 async function measure(): Promise<Omit<BenchResult, "verdicts">> {
   const loadAverage = loadavg()[0]!;
+  const machine = {
+    cpu: cpus()[0]!.model,
+    cores: availableParallelism(),
+    threads,
+    node: process.versions.node,
+    loadAverage,
+  };
   say("starts");
   for (let start = 0; start < bareStarts; start++) await withServer(async () => {});
   say("clients alone and together");
   const alone = await withServer((port) => askEveryJudge(port, 1));
-  return await withServer(async (port, pid) => {
-    const together = await askEveryJudge(port, clients);
-    const parallel: ParallelResult[] = subjects.map(({ judge }, index) =>
-      comparePSolve(judge, alone[index]!, together[index]!),
-    );
-    const latency: LatencyResult[] = [];
-    const health: HealthResult[] = [];
-    const throughput: ThroughputResult[] = [];
-    const cached: CachedResult[] = [];
-    for (const subject of subjects) {
-      const { judge } = subject;
-      say(`${judge}: latency`);
-      latency.push(...(await measureLatency(subject, port, threads)));
-      for (const mix of mixes) {
-        say(`${judge}: throughput, ${mix.name}`);
-        const measureCrowd = (processesPort: number) =>
-          measureThroughput(subject, mix, { port, processesPort, threads });
-        throughput.push(await withProcesses(measureCrowd));
-      }
-      say(`${judge}: cached`);
-      cached.push(await measureCached(judge, port));
-      say(`${judge}: /health under load`);
-      health.push(await measureHealth({ port, judge, clients }, healthSeconds));
+  const running = await withProcesses((processesPort) =>
+    withServer((port, pid) => measureRunning({ port, pid, processesPort }, alone)),
+  );
+  return { machine, ...running, readyMs: summarize(readyMs) };
+}
+
+async function measureRunning({ port, pid, processesPort }: Running, alone: (number | null)[][]) {
+  const together = await askEveryJudge(port, clients);
+  const parallel: ParallelResult[] = subjects.map(({ judge }, index) =>
+    comparePSolve(judge, alone[index]!, together[index]!),
+  );
+  say("nothing: the servers get as warm as those that have been up for a while");
+  for (const server of [port, processesPort]) {
+    for (const { judge } of subjects) await warmUp(server, judge, warmUps[judge] ?? 0);
+  }
+  const latency: LatencyResult[] = [];
+  const health: HealthResult[] = [];
+  const throughput: ThroughputResult[] = [];
+  const cached: CachedResult[] = [];
+  for (const subject of subjects) {
+    const { judge } = subject;
+    say(`${judge}: latency`);
+    latency.push(...(await measureLatency(subject, port, threads)));
+    for (const mix of mixes) {
+      say(`${judge}: throughput, ${mix.name}`);
+      throughput.push(await measureThroughput(subject, mix, { port, processesPort, threads }));
     }
-    const cores = availableParallelism();
-    const machine = { cpu: cpus()[0]!.model, cores, threads, node: process.versions.node, loadAverage };
-    const measured = { latency, throughput, cached, health, parallel };
-    return { machine, ...measured, readyMs: summarize(readyMs), memory: residentMemory(pid) };
-  });
+    say(`${judge}: cached`);
+    cached.push(await measureCached(judge, port));
+    say(`${judge}: /health under load`);
+    health.push(await measureHealth({ port, judge, clients }, healthSeconds));
+  }
+  return { latency, throughput, cached, health, parallel, memory: residentMemory(pid) };
 }
 
 function say(text: string): void {

@@ -14,7 +14,7 @@ const sentences = [
   "List the causes of the revolution in the order in which historians of the last century weighed them.",
 ];
 
-/** A prompt of `wordCount` words; `variant` is a whole number from 0 to 899. */
+/** A prompt of `wordCount` words; `variant` is a whole number. */
 export function promptOfWords(variant: number, wordCount: number): string {
   const words = ["Case", `${100 + variant}:`];
   for (let next = variant; words.length < wordCount; next++) {

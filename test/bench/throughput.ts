@@ -5,12 +5,14 @@ import { createClient } from "./client.js";
 import type { FloorBatches, FloorLoad } from "./floor-process.js";
 import { createPromptSource, type Mix, type Prompt } from "./mixes.js";
 import type { PredictStart } from "./predict-process.js";
+import { promptOfWords } from "./prompts.js";
 import { scrape } from "./scrape.js";
 import { type Summary, summarize } from "./statistics.js";
 import type { Subject } from "./subjects.js";
 
 /** Those before are asked by the one client. */
 const firstPrompt = 1000;
+const warmUpVariant = 1_000_000;
 const batchSizes = [1, 4, 8, 16];
 /** A round goes on for so long: in a shorter one, start and end count for more than what lies between. */
 const roundSeconds = 2;
@@ -102,6 +104,17 @@ export async function measureThroughput(
   };
 }
 
+/** Short prompts, which nothing else asks: V8 goes on compiling for some thousand requests. */
+export async function warmUp(port: number, judge: string, requests: number): Promise<void> {
+  const texts = Array.from({ length: requests }, (_, index) => promptOfWords(warmUpVariant + index, 12));
+  await ask(
+    port,
+    judge,
+    texts.map((text) => ({ text })),
+    64,
+  );
+}
+
 /** Sorted by length, so that a batch pads little. */
 function batchesOf(prompts: readonly Prompt[], size: number): number[][][] {
   const sorted = prompts.map(({ ids }) => [...ids]).sort((a, b) => a.length - b.length);
@@ -110,7 +123,7 @@ function batchesOf(prompts: readonly Prompt[], size: number): number[][][] {
   );
 }
 
-async function ask(port: number, judge: string, prompts: readonly Prompt[], clients: number) {
+async function ask(port: number, judge: string, prompts: readonly Pick<Prompt, "text">[], clients: number) {
   const client = createClient(port, clients);
   let next = 0;
   let abstentions = 0;
