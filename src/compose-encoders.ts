@@ -1,12 +1,11 @@
 // Makes encoders out of their configuration: the only file that names concrete adapters.
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import type { Observers } from "./compose.js";
 import type { Config, EncoderConfig, VllmEncoderConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
 import type { Finding } from "./encoder/finding.js";
 import { listDecidingFiles } from "./encoder/folder.js";
-import { createOnnxEncoder, type OnnxEncoderParts } from "./encoder/onnx/onnx-encoder.js";
+import { createOnnxEncoder, type OnnxEvents } from "./encoder/onnx/onnx-encoder.js";
 import { examineVllm } from "./encoder/vllm/examine.js";
 import type { VllmEncoderParts, VllmEvents } from "./encoder/vllm/parts.js";
 import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";
@@ -15,8 +14,20 @@ import { withoutPaths } from "./errors.js";
 /** How encoders run. */
 export type EncoderRuntime = Pick<Config["runtime"], "threads" | "processes" | "batches">;
 
-/** What an encoder tells of itself. */
-type EncoderEvents = OnnxEncoderParts["events"] & VllmEvents;
+/** What an encoder of either type tells of itself; `process`: the number of one of its processes, where there are several. */
+interface EncoderEvents extends Omit<VllmEvents & OnnxEvents, "up" | "down"> {
+  up(
+    facts: { readonly device: string },
+    how: { restarts: number; loadMs: number; process?: number | null },
+  ): void;
+  down(how: {
+    code: number | null;
+    signal: string | null;
+    retryMs: number;
+    reason: string | null;
+    process?: number | null;
+  }): void;
+}
 
 const silent: EncoderEvents = { up() {}, down() {}, warning() {} };
 
@@ -62,25 +73,18 @@ export function observedEncoder(
   { log, metrics }: Observers,
 ): Encoder {
   const { id } = config;
-  let launchedMs = performance.now();
   const encoder = composeEncoder(config, runtime, {
-    up({ device }, restarts) {
+    up({ device }, { process = null, restarts, loadMs }) {
       metrics.encoderUp(id, true);
-      log.encoderUp({
-        encoder: id,
-        device,
-        threads: runtime.threads,
-        loadMs: performance.now() - launchedMs,
-        restarts,
-      });
+      log.encoderUp({ encoder: id, process, device, threads: runtime.threads, loadMs, restarts });
     },
-    down({ code, signal, retryMs, reason }) {
-      launchedMs = performance.now() + retryMs;
+    down({ process = null, code, signal, retryMs, reason }) {
       // another of its processes may be up
       metrics.encoderUp(id, encoder.up);
       metrics.encoderRestarted(id);
       log.encoderDown({
         encoder: id,
+        process,
         exitCode: code,
         signal,
         reason: reason && withoutPaths(reason),

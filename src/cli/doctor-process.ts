@@ -57,11 +57,10 @@ export function threadsFinding(
   const found = `${threadsText(threads, processes)} on ${processors} processors`;
   const values = { threads, processes, processors };
   if (threads * processes <= processors) return finding("threads", "ok", found, null, values);
-  const most = Math.max(1, Math.floor(processors / processes));
   const settings =
-    processes > processors
-      ? `runtime.processes = ${processors} and threads = 1`
-      : `runtime.threads = ${most}`;
+    processes === 1
+      ? `runtime.threads = ${processors}`
+      : `runtime.processes and runtime.threads so that their product is at most ${processors}`;
   const advice = `set ${settings}: more threads than processors slow each other down`;
   return finding("threads", "warning", found, advice, values);
 }

@@ -25,7 +25,7 @@ const [floatBytes, doubleBytes] = [4, 8];
 
 /**
  * A product for these matrices, of which it keeps a copy. Another matrix, and the up to three rows that are left over, are
- * multiplied by multiply.ts.
+ * multiplied by multiply.ts, as all are where WebAssembly cannot be had.
  */
 export function createSimdMultiply(matrices: readonly Matrix[]): Multiply {
   const mostColumns = Math.max(0, ...matrices.map(({ columns }) => even(columns)));
@@ -37,7 +37,9 @@ export function createSimdMultiply(matrices: readonly Matrix[]): Multiply {
     addresses.set(values, end);
     end += blocked(rows) * even(columns) * floatBytes;
   }
-  const { memory, exports } = instantiate([productCode()], end);
+  const instance = tryInstantiate(end);
+  if (instance === null) return multiply;
+  const { memory, exports } = instance;
   for (const { values, rows, columns } of matrices) {
     const placed = new Float32Array(memory, addresses.get(values)!);
     for (let row = 0; row < blocked(rows); row++) {
@@ -50,7 +52,7 @@ export function createSimdMultiply(matrices: readonly Matrix[]): Multiply {
   return (matrix, rows, vector) => {
     const address = addresses.get(matrix);
     const whole = blocked(rows);
-    if (address === undefined || whole === 0) return multiply(matrix, rows, vector);
+    if (address === undefined || whole === 0 || vector.length === 0) return multiply(matrix, rows, vector);
     const size = vector.length;
     input.set(vector);
     if (even(size) > size) input[size] = 0;
@@ -61,6 +63,16 @@ export function createSimdMultiply(matrices: readonly Matrix[]): Multiply {
     if (whole < rows) product.set(multiply(matrix.subarray(whole * size), rows - whole, vector), whole);
     return product;
   };
+}
+
+/** null where there is no WebAssembly, or no room: it wants ten gigabytes of addresses, not of memory */
+function tryInstantiate(bytes: number): ReturnType<typeof instantiate> | null {
+  try {
+    return instantiate([productCode()], bytes);
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof ReferenceError) return null;
+    throw error;
+  }
 }
 
 function even(columns: number): number {

@@ -190,7 +190,7 @@ export function createJudge(parts: JudgeParts): Judge {
     async prepare() {
       const view = prepareView(parts);
       await checkLayers(parts, view);
-      await runSelftest(parts, view);
+      await runSelftest({ ...parts, multiply }, view);
       const shared = parts.forward(encoder, view);
       shared.want(requiredFeatures(head));
       const cacheScope = JSON.stringify([checkpoint.hash, encoder.facts.hash, view]);

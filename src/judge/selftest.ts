@@ -3,12 +3,16 @@
 import type { Encoding, Tokens, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
+import type { Multiply } from "../head/multiply.js";
 import type { JudgeParts } from "./judge.js";
 import { findLabelling, type LabelledSample, type LabellingFinding } from "./labelling.js";
 import { labellingAdvice } from "./labelling-text.js";
 
 /** A checkpoint on an encoder that has been started. */
-export type Subject = Pick<JudgeParts, "id" | "checkpoint" | "encoder">;
+export type Subject = Pick<JudgeParts, "id" | "checkpoint" | "encoder"> & {
+  /** the product that is served with; absent: the usual one */
+  readonly multiply?: Multiply;
+};
 type Selftest = NonNullable<Subject["checkpoint"]["selftest"]>;
 
 export interface SelftestOutcome {
@@ -69,7 +73,7 @@ export async function measureSelftest(subject: Subject, view: View): Promise<Sel
   const { prompts, tolerance } = selftest;
   const encodings = await encodePrompts(subject, selftest, view, requiredFeatures(head).layers);
   const differences = encodings.flatMap(({ pooled }, index) => {
-    const computed = probabilities(head, pooled);
+    const computed = probabilities(head, pooled, subject.multiply);
     return head.outputNames.map((output, place) => {
       const found = Math.abs(computed[place]! - (prompts[index]!.probabilities[output] ?? Number.NaN));
       const difference = Number.isNaN(found) ? Number.POSITIVE_INFINITY : found;

@@ -26,8 +26,10 @@ export interface Log {
   refused(entry: { requestId: string; code: string; status: number; fault: string | null }): void;
   /** a fault behind an abstention */
   fault(entry: { judge: string; code: string; fault: string | null }): void;
+  /** `process`: its number, where there are several */
   encoderUp(entry: {
     encoder: string;
+    process: number | null;
     device: string;
     threads: number;
     loadMs: number;
@@ -35,6 +37,7 @@ export interface Log {
   }): void;
   encoderDown(entry: {
     encoder: string;
+    process: number | null;
     exitCode: number | null;
     signal: string | null;
     reason: string | null;

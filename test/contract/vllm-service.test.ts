@@ -157,7 +157,7 @@ test("close ends what is under way with encoder_down", async () => {
 test("a server that goes takes the encoder down, and up again when it comes back", async () => {
   const told: string[] = [];
   const events = {
-    up: (_: object, restarts: number) => void told.push(`up ${restarts}`),
+    up: (_: object, { restarts }: { restarts: number }) => void told.push(`up ${restarts}`),
     down: ({ reason }: { reason: string }) => void told.push(`down: ${reason}`),
     warning: (finding: string) => void told.push(finding),
   };

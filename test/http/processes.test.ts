@@ -32,6 +32,46 @@ test("every request is judged while one of two processes is killed, and the enco
       assert.equal(new Set([...encoder.pids, pid]).size, 3, "the process was not replaced");
     }
     assert.equal(await of("encoder_restarts_total"), 2);
+    const told = server.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const processesOf = (msg: string) => told.filter((line) => line.msg === msg).map((line) => line.process);
+    assert.deepEqual(processesOf("encoder up").toSorted(), [1, 1, 2, 2]);
+    assert.deepEqual(processesOf("encoder down").toSorted(), [1, 2]);
+    assert.ok(told.every(({ load_ms: loadMs = 1 }) => (loadMs as number) > 0));
+  } finally {
+    await server.close();
+  }
+});
+
+test("a process that comes back takes what waits, however long another stays away", async () => {
+  const server = await startJudgeServer(tinyConfig, { "--processes": "2", "--threads": "1" });
+  const encoder = server.judges.encoders[0]!.encoder as OnnxEncoder;
+  const downs = () =>
+    server.logLines
+      .map((line) => JSON.parse(line) as { msg: string; process: number; retry_ms: number; pid: number })
+      .filter(({ msg }) => msg === "encoder down");
+  const ask = async (text: string) => {
+    const { completion } = await readCompletion(await server.post(chatPath, chat(text)));
+    return completion.prefill_judge.abstained;
+  };
+  try {
+    const [, steady] = encoder.pids;
+    // the first one comes to its third restart, before which it waits for three seconds
+    while ((downs().at(-1)?.retry_ms ?? 0) < 1000) {
+      const unsteady = encoder.pids.find((pid) => pid !== steady);
+      if (unsteady !== undefined) process.kill(unsteady, "SIGKILL");
+      await sleep(5);
+    }
+    const asked = Array.from({ length: 20 }, (_, index) => ask(`question ${index}`));
+    await sleep(1);
+    process.kill(steady!, "SIGKILL");
+    const answers = await Promise.all(asked);
+    const judged = answers.filter((reason) => reason === null).length;
+    assert.ok(
+      answers.every((reason) => reason === null || reason === "encoder_down"),
+      `${answers}`,
+    );
+    assert.ok(judged > 0, "what waited was judged by the process that came back");
+    assert.ok(encoder.up);
   } finally {
     await server.close();
   }

@@ -10,10 +10,9 @@ import type { EncodeWork } from "./protocol.js";
 
 export interface BatcherParts {
   readonly limits: BatchLimits;
-  /** one run; rejects with ProcessLost when the process dies of it or under it, JudgeError when there is none */
+  /** one run; rejects with ProcessLost when the process dies of it or under it */
   readonly run: (work: EncodeWork) => Promise<BatchResult>;
-  readonly up: () => boolean;
-  /** how many runs can go on at the same time, at least one */
+  /** how many runs can go on at the same time; 0: what waits goes on waiting, and more is refused */
   readonly runs: () => number;
   /** milliseconds, that of `expiresAt` */
   readonly clock: () => number;
@@ -22,6 +21,10 @@ export interface BatcherParts {
 export interface Batcher {
   /** As the encoder port; the entry of a text for which there is no room is a JudgeError `overloaded`. */
   encode(texts: readonly string[], options: EncodeOptions): Promise<EncodeResult>;
+  /** There are more runs than before. */
+  wake(): void;
+  /** There is nothing to wait for: what waits fails. */
+  giveUp(): void;
 }
 
 /** One caller's texts. */
@@ -53,7 +56,7 @@ const lengthRatio = 2;
 /** Weight of the newest run in the moving average of milliseconds per token. */
 const newest = 0.2;
 
-export function createBatcher({ limits, run, up, runs, clock }: BatcherParts): Batcher {
+export function createBatcher({ limits, run, runs, clock }: BatcherParts): Batcher {
   let waiting: Waiting[] = [];
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -139,7 +142,7 @@ export function createBatcher({ limits, run, up, runs, clock }: BatcherParts): B
         (result) => () => deliver(batch, result),
         (error: unknown) => {
           if (error instanceof ProcessLost) retryAlone(batch);
-          else failAll(batch, error);
+          else for (const { call } of batch) call.fail(error);
           return null;
         },
       )
@@ -157,12 +160,6 @@ export function createBatcher({ limits, run, up, runs, clock }: BatcherParts): B
     const again = batch.filter(({ call, suspect }) => !suspect && call.missing > 0);
     for (const entry of again) entry.suspect = true;
     waiting.unshift(...again);
-  }
-
-  function failAll(batch: readonly Waiting[], error: unknown): void {
-    for (const { call } of batch) call.fail(error);
-    // there is no process to wait for
-    if (!up()) for (const { call } of waiting) call.fail(error);
   }
 
   async function deliver(batch: readonly Waiting[], result: BatchResult): Promise<void> {
@@ -185,7 +182,7 @@ export function createBatcher({ limits, run, up, runs, clock }: BatcherParts): B
       return new Promise((resolve, reject) => {
         const { signal, view, layers, pooling } = options;
         if (signal?.aborted) return reject(signal.reason);
-        if (!up()) return reject(encoderDown());
+        if (runs() === 0) return reject(encoderDown());
         const abort = () => call.fail(signal?.reason);
         const call: Call = {
           options,
@@ -215,6 +212,10 @@ export function createBatcher({ limits, run, up, runs, clock }: BatcherParts): B
         });
         pump();
       });
+    },
+    wake: pump,
+    giveUp() {
+      for (const { call } of waiting) call.fail(encoderDown());
     },
   };
 }

@@ -7,10 +7,16 @@ import { shorten } from "../shorten.js";
 import { createBatcher } from "./batcher.js";
 import { unpackEncodings } from "./packed-encodings.js";
 import { createPool } from "./pool.js";
-import type { Answer, Work } from "./protocol.js";
+import type { Answer, LoadedFacts, Work } from "./protocol.js";
 import { spawnEncoder } from "./spawn.js";
-import { createSupervisor, type SupervisorEvents } from "./supervisor.js";
+import { createSupervisor, type Down } from "./supervisor.js";
 import { fromWire } from "./wire-error.js";
+
+/** Of each process; `process` is its number, from 1, where there are several. */
+export interface OnnxEvents {
+  up(facts: LoadedFacts, how: { restarts: number; loadMs: number; process: number | null }): void;
+  down(how: Down & { readonly process: number | null }): void;
+}
 
 export interface OnnxEncoderParts {
   readonly id: string;
@@ -22,7 +28,7 @@ export interface OnnxEncoderParts {
   /** encoder processes, each with the model in its memory */
   readonly processes: number;
   readonly limits: BatchLimits;
-  readonly events: SupervisorEvents;
+  readonly events: OnnxEvents;
   readonly backOffMs?: readonly number[];
   /** which side a batch is padded on; `right` is exact for every causal export */
   readonly paddingSide?: "left" | "right";
@@ -35,8 +41,9 @@ export interface OnnxEncoder extends Encoder {
 
 export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   let facts: EncoderFacts | undefined;
-  const supervise = () =>
-    createSupervisor({
+  const supervise = (_: unknown, index: number) => {
+    const process = parts.processes === 1 ? null : index + 1;
+    return createSupervisor({
       spawn: spawnEncoder,
       load: () => ({
         kind: "load",
@@ -45,9 +52,19 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
         paddingSide: parts.paddingSide ?? "right",
         files: facts?.files ?? null,
       }),
-      events: parts.events,
+      events: {
+        up(facts, how) {
+          parts.events.up(facts, { ...how, process });
+          batcher.wake();
+        },
+        down(how) {
+          parts.events.down({ ...how, process });
+          if (how.wasLoading && pool.upCount === 0 && !pool.loading) batcher.giveUp();
+        },
+      },
       ...(parts.backOffMs && { backOffMs: parts.backOffMs }),
     });
+  };
   const pool = createPool(Array.from({ length: parts.processes }, supervise));
 
   const expect = <K extends Answer["kind"]>(answer: Answer, kind: K) => {
@@ -62,8 +79,7 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
       const { encodings, milliseconds } = expect(await pool.callOnce(work), "encoded");
       return { encodings: unpackEncodings(encodings), milliseconds };
     },
-    up: () => pool.up,
-    runs: () => pool.runs,
+    runs: () => pool.upCount,
     clock: () => performance.now(),
   });
 
@@ -71,7 +87,7 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     id: parts.id,
     modelName: parts.modelName,
     get up() {
-      return pool.up;
+      return pool.upCount > 0;
     },
     get pids() {
       return pool.pids;
@@ -102,6 +118,10 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
       const { tokens } = expect(await pool.call(work), "tokenized");
       return tokens.map(fromWire).map(shortened.flag);
     },
-    close: () => pool.close(),
+    async close() {
+      const closing = pool.close();
+      batcher.giveUp();
+      await closing;
+    },
   };
 }

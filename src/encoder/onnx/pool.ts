@@ -1,32 +1,30 @@
-// The processes of one encoder. Each runs one work at a time; a run goes to one that has none.
+// The processes of one encoder. Each runs one work at a time; a run goes to one that is up and has none.
 import type { Answer, LoadedFacts, Work } from "./protocol.js";
 import type { Supervisor } from "./supervisor.js";
 
 export interface Pool {
-  /** true while any of the processes is */
-  readonly up: boolean;
-  /** how many runs can go on at the same time: one per process that is up, and one that waits while none is */
-  readonly runs: number;
-  /** process ids of those that run */
+  /** how many of the processes are up: so many runs can go on at the same time */
+  readonly upCount: number;
+  /** whether one has been started and is not up yet */
+  readonly loading: boolean;
+  /** process ids of those that there are */
   readonly pids: readonly number[];
   /** @throws JudgeError when one of the processes cannot load the model; the others are ended */
   start(): Promise<LoadedFacts>;
   /** As the supervisor's, on a process without a run where there is one. */
   call(work: Work): Promise<Answer>;
-  /** As the supervisor's. At most `runs` of them at a time. */
+  /** As the supervisor's. */
   callOnce(work: Work): Promise<Answer>;
   close(): Promise<void>;
 }
 
 /** @param supervisors at least one, each of a process of its own */
 export function createPool(supervisors: readonly Supervisor[]): Pool {
-  const idle = new Set(supervisors);
+  const busy = new Set<Supervisor>();
 
-  /** the first that is up and has no run; else one that is up, or else has no run */
   function choose(): Supervisor {
     const up = supervisors.filter((supervisor) => supervisor.up);
-    const best = up.find((supervisor) => idle.has(supervisor)) ?? up[0] ?? [...idle][0] ?? supervisors[0];
-    return best!;
+    return (up.find((supervisor) => !busy.has(supervisor)) ?? up[0] ?? supervisors[0])!;
   }
 
   async function close(): Promise<void> {
@@ -34,11 +32,11 @@ export function createPool(supervisors: readonly Supervisor[]): Pool {
   }
 
   return {
-    get up() {
-      return supervisors.some((supervisor) => supervisor.up);
+    get upCount() {
+      return supervisors.filter((supervisor) => supervisor.up).length;
     },
-    get runs() {
-      return Math.max(1, supervisors.filter((supervisor) => supervisor.up).length);
+    get loading() {
+      return supervisors.some((supervisor) => supervisor.loading);
     },
     get pids() {
       return supervisors.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
@@ -55,11 +53,11 @@ export function createPool(supervisors: readonly Supervisor[]): Pool {
     call: (work) => choose().call(work),
     async callOnce(work) {
       const supervisor = choose();
-      idle.delete(supervisor);
+      busy.add(supervisor);
       try {
         return await supervisor.callOnce(work);
       } finally {
-        idle.add(supervisor);
+        busy.delete(supervisor);
       }
     },
     close,

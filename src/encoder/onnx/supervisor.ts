@@ -6,9 +6,19 @@ import { ProcessLost } from "./process-lost.js";
 import type { Answer, Command, LoadCommand, LoadedFacts, Report, Work } from "./protocol.js";
 
 export interface SupervisorEvents {
-  up(facts: LoadedFacts, restarts: number): void;
-  /** `reason`: why the process refused to load; null when it died */
-  down(how: { code: number | null; signal: string | null; retryMs: number; reason: string | null }): void;
+  up(facts: LoadedFacts, how: { restarts: number; loadMs: number }): void;
+  down(how: Down): void;
+}
+
+export interface Down {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** until the next start */
+  readonly retryMs: number;
+  /** why the process refused to load; null when it died */
+  readonly reason: string | null;
+  /** it had not been up yet */
+  readonly wasLoading: boolean;
 }
 
 export interface SupervisorParts {
@@ -27,6 +37,8 @@ export interface SupervisorParts {
 
 export interface Supervisor {
   readonly up: boolean;
+  /** a process has been started and is not up yet */
+  readonly loading: boolean;
   /** process id of the running encoder process */
   readonly pid: number | undefined;
   start(): Promise<LoadedFacts>;
@@ -37,7 +49,7 @@ export interface Supervisor {
    */
   call(work: Work, signal?: AbortSignal): Promise<Answer>;
   /**
-   * The same, but waits where the process is just being restarted, and does not run it again.
+   * The same, but does not run it again.
    *
    * @throws ProcessLost when the process died of it or under it; JudgeError `encoder_down` when there is none
    */
@@ -69,6 +81,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   let running: Job | null = null;
   let nextId = 1;
   let failuresInARow = 0;
+  let launchedMs = 0;
   let restarts = 0;
   let restartTimer: NodeJS.Timeout | undefined;
   let refusal: string | null = null;
@@ -79,6 +92,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   function launch(): void {
     state = "loading";
+    launchedMs = performance.now();
     let launched: ChildProcess;
     try {
       launched = parts.spawn();
@@ -113,7 +127,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       steadyTimer = setTimeout(() => {
         failuresInARow = 0;
       }, steadyMs).unref();
-      parts.events.up(report.facts, restarts);
+      parts.events.up(report.facts, { restarts, loadMs: performance.now() - launchedMs });
       firstLoad?.resolve(report.facts);
       firstLoad = null;
       next();
@@ -157,7 +171,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const retryMs = backOffMs[Math.min(failuresInARow, backOffMs.length - 1)]!;
     failuresInARow++;
     restarts++;
-    parts.events.down({ code, signal, retryMs, reason: refusal });
+    parts.events.down({ code, signal, retryMs, reason: refusal, wasLoading: diedLoading });
     refusal = null;
     restartTimer = setTimeout(launch, retryMs);
   }
@@ -217,6 +231,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     get up() {
       return state === "up";
     },
+    get loading() {
+      return state === "loading";
+    },
     get pid() {
       return child?.pid;
     },
@@ -232,8 +249,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       return await submit(work, 2, signal);
     },
     async callOnce(work) {
-      const restarting = state === "down" || (state === "loading" && firstLoad === null);
-      if (state !== "up" && !restarting) throw encoderDown();
+      if (state !== "up") throw encoderDown();
       return await submit(work, 1);
     },
     async close() {

@@ -2,7 +2,7 @@
 import type { ClientParts } from "./client.js";
 
 export interface VllmEvents {
-  up(facts: { readonly device: string }, restarts: number): void;
+  up(facts: { readonly device: string }, how: { restarts: number; loadMs: number }): void;
   down(how: { code: null; signal: null; retryMs: number; reason: string }): void;
   /** something that works and should not stay as it is */
   warning(finding: string): void;

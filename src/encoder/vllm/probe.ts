@@ -6,7 +6,8 @@ export interface ProbeParts<T> {
   readonly retryMs: number;
   /** one prefill */
   readonly look: () => Promise<T>;
-  up(restarts: number): void;
+  /** @param how `loadMs`: how long the look took */
+  up(how: { restarts: number; loadMs: number }): void;
   down(reason: string): void;
 }
 
@@ -29,12 +30,13 @@ export function createProbe<T>({ retryMs, look, up, down }: ProbeParts<T>): Prob
   async function lookAgain(): Promise<void> {
     if (looking || isClosed) return;
     looking = true;
+    const started = performance.now();
     try {
       await look();
       if (!isClosed && !isUp) {
         isUp = true;
         restarts++;
-        up(restarts);
+        up({ restarts, loadMs: performance.now() - started });
       }
     } catch (error) {
       if (isClosed) return;
@@ -56,9 +58,10 @@ export function createProbe<T>({ retryMs, look, up, down }: ProbeParts<T>): Prob
       return isUp;
     },
     async start() {
+      const started = performance.now();
       const found = await look();
       isUp = !isClosed;
-      up(restarts);
+      up({ restarts, loadMs: performance.now() - started });
       return found;
     },
     suspect() {

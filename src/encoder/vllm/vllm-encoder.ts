@@ -79,7 +79,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       const wanted: Wanted = { layers: captured, pooling: ["last"] };
       return await call(undefined, (signal) => prefill(tokens!.ids, wanted, signal));
     },
-    up: (restarts) => events.up({ device: "vllm" }, restarts),
+    up: (how) => events.up({ device: "vllm" }, how),
     down: (reason) => events.down({ code: null, signal: null, retryMs: parts.retryMs, reason }),
   });
 

@@ -35,6 +35,17 @@ test("a matrix that it was not made for is multiplied as well", () => {
   assert.deepEqual(createSimdMultiply([])(matrix, 4, vector), multiply(matrix, 4, vector));
 });
 
+test("without room for its memory it is multiply.ts's", (context) => {
+  const { WebAssembly: wasm } = globalThis as unknown as { WebAssembly: { Memory: () => void } };
+  // a plain function: it is called with `new`
+  const fails = context.mock.method(wasm, "Memory", function noRoom() {
+    throw new RangeError("WebAssembly.Memory(): could not allocate memory");
+  });
+  assert.equal(createSimdMultiply([]), multiply);
+  fails.mock.restore();
+  assert.notEqual(createSimdMultiply([]), multiply);
+});
+
 test("what is not finite comes out as it does without", () => {
   for (const odd of [Number.NaN, Number.POSITIVE_INFINITY]) {
     const values = Float32Array.of(1, odd, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);

@@ -23,7 +23,7 @@ interface Run extends EncodeWork {
 function bench(given: Partial<BatchLimits> = {}, processes = 1) {
   const runs: Run[] = [];
   let now = 0;
-  let isUp = true;
+  let up = processes;
   const batcher = createBatcher({
     limits: { maxBatch: 32, maxBatchTokens: 1024, maxWaitMs: 0, queueLimit: 256, ...given },
     run: (work) =>
@@ -44,8 +44,7 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
           },
         });
       }),
-    up: () => isUp,
-    runs: () => processes,
+    runs: () => up,
     clock: () => now,
   });
   const ask = async (texts: readonly string[], more: Partial<EncodeOptions> = {}) => {
@@ -53,11 +52,16 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
     return encodings.map((entry) => (entry instanceof JudgeError ? entry.code : entry.tokenCount));
   };
   return {
+    batcher,
     runs,
     ask,
     texts: () => runs.map((run) => run.texts),
     down: () => {
-      isUp = false;
+      up = 0;
+    },
+    come: () => {
+      up++;
+      batcher.wake();
     },
     pass: (milliseconds: number) => {
       now += milliseconds;
@@ -164,6 +168,28 @@ describe("two processes", () => {
     await runs[1]!.finish();
     assert.deepEqual(await answer, [1, 1, 1, 1, 1]);
   });
+  test("without any, what is there waits for the first that comes", async () => {
+    const { runs, ask, texts, down, come } = bench({}, 2);
+    const answers = ["a", "bb", "ccc"].map((text) => ask([text]));
+    down();
+    await runs[0]!.fail(new ProcessLost());
+    await runs[1]!.fail(new ProcessLost());
+    assert.equal(runs.length, 2);
+    await rejection("encoder_down", ask(["d"]));
+    come();
+    assert.deepEqual(texts().slice(2), [["bb"]]);
+    come();
+    assert.deepEqual(texts().slice(3), [["a"]]);
+    for (let run = 2; run < 5; run++) await runs[run]!.finish();
+    assert.deepEqual(await Promise.all(answers), [[1], [2], [3]]);
+  });
+  test("another one that comes takes what waits at once", async () => {
+    const { texts, ask, come } = bench({ maxBatch: 1 });
+    for (const text of ["a", "b"]) void ask([text]);
+    assert.deepEqual(texts(), [["a"]]);
+    come();
+    assert.deepEqual(texts(), [["a"], ["b"]]);
+  });
   test("a text that ends its process leaves the other's run alone", async () => {
     const { runs, ask, texts } = bench({}, 2);
     const poison = rejection("encoder_down", ask(["poison"]));
@@ -242,10 +268,11 @@ describe("a process that dies", () => {
     await answers[1];
   });
   test("and cannot be started again: all that waits is told", async () => {
-    const { runs, ask, down } = bench();
+    const { runs, ask, down, batcher } = bench();
     const calls = ["a", "b", "c"].map((text) => rejection("encoder_down", ask([text])));
     down();
     await runs[0]!.fail(new JudgeError("encoder_down", "down"));
+    batcher.giveUp();
     await Promise.all(calls);
     await rejection("encoder_down", ask(["d"]));
     assert.equal(runs.length, 1);

@@ -27,7 +27,7 @@ test("runs at the same time go to processes of their own", async (context) => {
     pool.pids,
     members.map(({ children }) => children[0]!.pid),
   );
-  assert.equal(pool.runs, 2);
+  assert.equal(pool.upCount, 2);
   for (let round = 1; round <= 2; round++) {
     const answers = await inTime(
       Promise.all([workOf("slow"), workOf("")].map((work) => pool.callOnce(work))),
@@ -41,19 +41,21 @@ test("while one is gone the other works on, and there is one run at a time", asy
   await inTime(pool.start());
   process.kill(members[0]!.children[0]!.pid!, "SIGKILL");
   await until(() => !members[0]!.supervisor.up);
-  assert.deepEqual([pool.up, pool.runs], [true, 1]);
+  assert.equal(pool.upCount, 1);
   assert.equal(received(await inTime(pool.callOnce(workOf("")))), 1);
   assert.equal(received(await inTime(pool.call(workOf("")))), 2);
   assert.equal(received(await inTime(pool.callOnce(workOf("")))), 3);
 });
 
-test("with none left a run waits for the first that comes back; a call is refused", async (context) => {
-  const { pool, members } = pooled(context, [["ready"], ["ready"]], [200]);
+test("with none left every work is refused", async (context) => {
+  const { pool, members } = pooled(context, [["ready"], ["ready"]], [50]);
   await inTime(pool.start());
   for (const { children } of members) process.kill(children[0]!.pid!, "SIGKILL");
-  await until(() => !pool.up);
-  assert.equal(pool.runs, 1);
+  await until(() => pool.upCount === 0);
   await rejection("encoder_down", pool.call(workOf("")));
+  await rejection("encoder_down", pool.callOnce(workOf("")));
+  await until(() => pool.loading);
+  await until(() => pool.upCount === 2 && !pool.loading);
   assert.equal(received(await inTime(pool.callOnce(workOf("")))), 1);
 });
 
@@ -61,7 +63,7 @@ test("a pool of which one cannot load does not start, and leaves nothing running
   const { pool, members } = pooled(context, [["ready"], ["refuses"]]);
   await rejection("encoder", inTime(pool.start()));
   await until(() => members.every(({ children }) => children.every(isGone)));
-  assert.equal(pool.up, false);
+  assert.equal(pool.upCount, 0);
 });
 
 function isGone({ exitCode, signalCode }: { exitCode: number | null; signalCode: string | null }): boolean {

@@ -53,7 +53,7 @@ export function supervise(
     },
     load: () => ({ kind: "load", folder: "unused", threads: 3, paddingSide: "right", files: null }),
     events: {
-      up: (_, restarts) => ups.push(restarts),
+      up: (_, { restarts }) => ups.push(restarts),
       down: (how) => downs.push({ ...how, atMs: performance.now() }),
     },
     backOffMs,
