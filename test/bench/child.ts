@@ -2,6 +2,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 
+/** Between two turns: onnxruntime's threads, as the floor has them, look for work for some 40 ms after a run, on a core each. */
+export const settleMs = 100;
+
 export interface Child {
   /** @throws Error when the process ends instead of answering */
   ask<Reply>(message: object): Promise<Reply>;

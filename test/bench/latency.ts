@@ -1,6 +1,7 @@
 // A judged request against its floor: the same token ids run by onnxruntime alone, and asked of the server over one
 // kept connection. The two take turns in rounds, never at the same time, so that a busy minute hits both.
-import { startChild } from "./child.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { settleMs, startChild } from "./child.js";
 import { createClient, type StageTimes, type TimedAnswer } from "./client.js";
 import type { FloorLoad, FloorRun } from "./floor-process.js";
 import { createPromptSource, type Mix, mixes, type Prompt } from "./mixes.js";
@@ -73,7 +74,10 @@ async function takeTurns(
     const asked = take(mix.alone + 1);
     const floorTurn = async () => floorRounds.push((await runFloor(asked.map(({ ids }) => ids))).slice(1));
     const serverTurn = async () => judgedRounds.push((await runServer(asked)).slice(1));
-    for (const turn of round % 2 === 0 ? [floorTurn, serverTurn] : [serverTurn, floorTurn]) await turn();
+    for (const turn of round % 2 === 0 ? [floorTurn, serverTurn] : [serverTurn, floorTurn]) {
+      await sleep(settleMs);
+      await turn();
+    }
   }
   return toResult(subject.judge, mix.name, floorRounds, judgedRounds);
 }

@@ -1,6 +1,7 @@
 // Prompts per second: the server asked by 8 and 64 clients, another with one process for each thread by 64, `predict` of the
 // command line, and onnxruntime's bare run in the best of several batch sizes, round by round on prompts of the same lengths.
-import { startChild } from "./child.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { settleMs, startChild } from "./child.js";
 import { createClient } from "./client.js";
 import type { FloorBatches, FloorLoad } from "./floor-process.js";
 import { createPromptSource, type Mix, type Prompt } from "./mixes.js";
@@ -69,6 +70,7 @@ export async function measureThroughput(
     bestBatch = batchSizes[bySize.indexOf(fastest)]!;
     const count = Math.max(mix.together, Math.ceil(roundSeconds * fastest));
     for (let round = 0; round < mix.crowdRounds; round++) {
+      await sleep(settleMs);
       for (const clients of crowds) {
         await scrape(server.port);
         const answered = await ask(server.port, judge, take(count), clients);
@@ -81,6 +83,7 @@ export async function measureThroughput(
       processes.push(spread.perSecond);
       abstentions += spread.abstentions;
       bare.push(await runBare(bestBatch, take(count)));
+      await sleep(settleMs);
       const texts = take(count).map(({ text }) => text);
       predicted.push((1000 * texts.length) / (await predictor.ask<number>({ texts })));
     }

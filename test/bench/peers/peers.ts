@@ -2,8 +2,10 @@
 // A table on the terminal, everything in .bench/peers.json. Speed is reported, never asserted.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createRandom } from "../../../src/train/random.js";
 import { packagePath } from "../../support/fixtures.js";
+import { settleMs } from "../child.js";
 import { promptOfWords } from "../prompts.js";
 import { startServer } from "../server.js";
 import { type Drive, drive } from "./drive.js";
@@ -47,6 +49,7 @@ async function measure(running: readonly Running[]): Promise<Round[]> {
     const taken: Partial<Record<SubjectId, Turn>> = {};
     for (const { id, subject, port } of order) {
       const next = bodies.get(id)!;
+      await sleep(settleMs);
       const alone = await drive(port, next(subject.alone), 1);
       const together = await drive(port, next(subject.together), clients);
       taken[id] = { alone, together, results: countResults(subject, [alone, together]) };
