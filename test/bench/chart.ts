@@ -25,6 +25,9 @@ export function renderChart({ machine, latency, throughput, cached }: Omit<Bench
       high: judgedMs.roundMedians.max / floorMs.roundMedians.max,
     })),
     ...throughput.map(({ judge, mix, ratio }) => bar(`${judge}, ${mix}: 64 clients / bare batches`, ratio)),
+    ...throughput.map(({ judge, mix, processesRatio }) =>
+      bar(`${judge}, ${mix}: 64 clients, processes / bare`, processesRatio),
+    ),
     ...throughput.map(({ judge, mix, predictedRatio }) =>
       bar(`${judge}, ${mix}: evaluate / bare batches`, predictedRatio),
     ),
