@@ -9,7 +9,8 @@ import { unpackEncodings } from "./packed-encodings.js";
 import { createPool } from "./pool.js";
 import type { Answer, LoadedFacts, Work } from "./protocol.js";
 import { spawnEncoder } from "./spawn.js";
-import { createSupervisor, type Down } from "./supervisor.js";
+import { createSupervisor } from "./supervisor.js";
+import type { Down } from "./supervisor-parts.js";
 import { fromWire } from "./wire-error.js";
 
 /** Of each process; `process` is its number, from 1, where there are several. */

@@ -1,6 +1,6 @@
 // The processes of one encoder. Each runs one work at a time; a run goes to one that is up and has none.
 import type { Answer, LoadedFacts, Work } from "./protocol.js";
-import type { Supervisor } from "./supervisor.js";
+import type { Supervisor } from "./supervisor-parts.js";
 
 export interface Pool {
   /** how many of the processes are up: so many runs can go on at the same time */

@@ -3,59 +3,8 @@
 import type { ChildProcess } from "node:child_process";
 import { JudgeError } from "../../errors.js";
 import { ProcessLost } from "./process-lost.js";
-import type { Answer, Command, LoadCommand, LoadedFacts, Report, Work } from "./protocol.js";
-
-export interface SupervisorEvents {
-  up(facts: LoadedFacts, how: { restarts: number; loadMs: number }): void;
-  down(how: Down): void;
-}
-
-export interface Down {
-  readonly code: number | null;
-  readonly signal: string | null;
-  /** until the next start */
-  readonly retryMs: number;
-  /** why the process refused to load; null when it died */
-  readonly reason: string | null;
-  /** it had not been up yet */
-  readonly wasLoading: boolean;
-}
-
-export interface SupervisorParts {
-  /** starts a process with an IPC channel (structured clone) */
-  readonly spawn: () => ChildProcess;
-  /** made anew for each start */
-  readonly load: () => LoadCommand;
-  readonly events: SupervisorEvents;
-  /** waits before the first, second, … restart in a row; the last repeats */
-  readonly backOffMs?: readonly number[];
-  /** a process that is busy with one job for so long hangs, and is ended; default 60 s */
-  readonly hangMs?: number;
-  /** after so long without a death the next one counts as the first again; default 10 s */
-  readonly steadyMs?: number;
-}
-
-export interface Supervisor {
-  readonly up: boolean;
-  /** a process has been started and is not up yet */
-  readonly loading: boolean;
-  /** process id of the running encoder process */
-  readonly pid: number | undefined;
-  start(): Promise<LoadedFacts>;
-  /**
-   * Runs one work at a time, in order; what runs when the process dies is run once more by the next.
-   *
-   * @throws JudgeError `encoder_down` when there is no process, or it died twice of this; the signal's reason
-   */
-  call(work: Work, signal?: AbortSignal): Promise<Answer>;
-  /**
-   * The same, but does not run it again.
-   *
-   * @throws ProcessLost when the process died of it or under it; JudgeError `encoder_down` when there is none
-   */
-  callOnce(work: Work): Promise<Answer>;
-  close(): Promise<void>;
-}
+import type { Answer, Command, LoadedFacts, Report, Work } from "./protocol.js";
+import type { Supervisor, SupervisorParts } from "./supervisor-parts.js";
 
 interface Job {
   readonly id: number;
