@@ -5,7 +5,7 @@ import type { Config, EncoderConfig, VllmEncoderConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
 import type { Finding } from "./encoder/finding.js";
 import { listDecidingFiles } from "./encoder/folder.js";
-import { createOnnxEncoder, type OnnxEvents } from "./encoder/onnx/onnx-encoder.js";
+import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";
 import { examineVllm } from "./encoder/vllm/examine.js";
 import type { VllmEncoderParts, VllmEvents } from "./encoder/vllm/parts.js";
 import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";
@@ -15,7 +15,7 @@ import { withoutPaths } from "./errors.js";
 export type EncoderRuntime = Pick<Config["runtime"], "threads" | "processes" | "batches">;
 
 /** What an encoder of either type tells of itself; `process`: the number of one of its processes, where there are several. */
-interface EncoderEvents extends Omit<VllmEvents & OnnxEvents, "up" | "down"> {
+interface EncoderEvents extends Pick<VllmEvents, "warning"> {
   up(
     facts: { readonly device: string },
     how: { restarts: number; loadMs: number; process?: number | null },
