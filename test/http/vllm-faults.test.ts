@@ -11,7 +11,7 @@ import { faults, isLeftBehind, timeoutMs } from "../support/vllm-faults.js";
 import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
 
 const layers = [3, 2, 1, 0];
-const secret = "What is the secret of 7326?";
+const secret = "What is the secret of Xanadu?";
 let asked = 0;
 
 interface Subject {
@@ -99,7 +99,7 @@ describe("each fault", () => {
       }
       context.diagnostic(`slowest abstention ${slowest.toFixed(0)} ms`);
       assert.ok(slowest < deadlineMs);
-      assert.doesNotMatch(server.logLines.join(""), /secret|7326/);
+      assert.doesNotMatch(server.logLines.join(""), /secret|Xanadu/);
     });
   });
 });
@@ -145,7 +145,7 @@ test('on_failure = "error": each kind of fault has its status', async () => {
       assert.equal(response.status, status, fault);
       const error = await readError(response);
       assert.equal(error.code, code, fault);
-      assert.doesNotMatch(error.message, /secret|7326|nope|\/tmp\//);
+      assert.doesNotMatch(error.message, /secret|Xanadu|nope|\/tmp\//);
     }
   });
 });
