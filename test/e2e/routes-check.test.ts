@@ -16,6 +16,12 @@ import { packagePath } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { startSwitchyard } from "./switchyard-process.js";
 
+/** No answer is kept, and each takes five milliseconds at least: longer than the shortest timeout. */
+const judgeConfig = `${tinyConfig}
+[runtime]
+cache_bytes = 0
+max_wait_ms = 5
+`;
 const folder = mkdtempSync(join(tmpdir(), "judge-e2e-routes-"));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -30,7 +36,7 @@ let middle: number;
 let gap: number;
 
 before(async () => {
-  server = await startJudgeServer(tinyConfig, { "--deadline-ms": "20000" });
+  server = await startJudgeServer(judgeConfig, { "--deadline-ms": "20000" });
   const response = await server.post("/v1/score", { prompts: texts });
   const { results } = (await response.json()) as { results: { p_solve: number }[] };
   const sorted = results
@@ -40,7 +46,7 @@ before(async () => {
   [strongText, weakText, gap] = [low.text, high.text, high.p - low.p];
   assert.ok(gap > 0.02, `p_solve ${low.p} to ${high.p}`);
   middle = (low.p + high.p) / 2;
-  config = parseConfig(tinyConfig, { "--port": new URL(server.url).port });
+  config = parseConfig(judgeConfig, { "--port": new URL(server.url).port });
   good = routesToml(config, server.url).replace("0.80", middle.toFixed(6));
 });
 after(() => server?.close());
@@ -80,7 +86,7 @@ const thresholds = (base: number, step: number) =>
     "threshold_step = 0.0",
     `threshold_step = ${step}`,
   );
-const withRule = (rule: string) => `${tinyConfig}primary_rule = "${rule}"\n`;
+const withRule = (rule: string) => judgeConfig.replace("[runtime]", `primary_rule = "${rule}"\n[runtime]`);
 const stageRouter = (base: string) => `${good.slice(0, good.indexOf("[routes.auto]"))}[routes.auto]
 id = "auto"
 type = "stage_router"
@@ -160,7 +166,7 @@ test("a threshold_step lifts the threshold by the judge's rule, as the warning s
   const text = thresholds(middle, gap * 0.75);
   assert.deepEqual(await outcomes(text), ["weak-model", "strong-model"]);
   await server.reload(withRule("UNC-1"));
-  const lifted = await outcomes(text).finally(() => server.reload(tinyConfig));
+  const lifted = await outcomes(text).finally(() => server.reload(judgeConfig));
   assert.deepEqual(lifted, ["strong-model", "strong-model"]);
   const given = parseConfig(withRule("UNC-1"), { "--port": new URL(server.url).port });
   const [found] = checkRoutes("routes.toml", text, given);
