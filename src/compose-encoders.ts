@@ -6,6 +6,7 @@ import type { Encoder } from "./encoder/encoder.js";
 import type { Finding } from "./encoder/finding.js";
 import { listDecidingFiles } from "./encoder/folder.js";
 import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";
+import type { Down } from "./encoder/onnx/supervisor-parts.js";
 import { examineVllm } from "./encoder/vllm/examine.js";
 import type { VllmEncoderParts, VllmEvents } from "./encoder/vllm/parts.js";
 import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";
@@ -14,19 +15,17 @@ import { withoutPaths } from "./errors.js";
 /** How encoders run. */
 export type EncoderRuntime = Pick<Config["runtime"], "threads" | "processes" | "batches">;
 
+export function encoderRuntime({ threads, processes, batches }: Config["runtime"]): EncoderRuntime {
+  return { threads, processes, batches };
+}
+
 /** What an encoder of either type tells of itself; `process`: the number of one of its processes, where there are several. */
 interface EncoderEvents extends Pick<VllmEvents, "warning"> {
   up(
     facts: { readonly device: string },
     how: { restarts: number; loadMs: number; process?: number | null },
   ): void;
-  down(how: {
-    code: number | null;
-    signal: string | null;
-    retryMs: number;
-    reason: string | null;
-    process?: number | null;
-  }): void;
+  down(how: Omit<Down, "wasLoading"> & { process?: number | null }): void;
 }
 
 const silent: EncoderEvents = { up() {}, down() {}, warning() {} };

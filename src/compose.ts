@@ -1,7 +1,7 @@
 // Puts judges together, on encoders that run already or on new ones. Names no concrete adapter.
 import { performance } from "node:perf_hooks";
 import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
-import { type EncoderRuntime, observedEncoder } from "./compose-encoders.js";
+import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./compose-encoders.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
 import { hashEncoderFolder } from "./encoder/folder.js";
@@ -67,8 +67,7 @@ export async function composeJudges(
   const checkpoints = await Promise.all(
     config.judges.map((judge) => loaded.get(judge.id) ?? loadCheckpoint(judge.checkpoint)),
   );
-  const { threads, processes, batches } = config.runtime;
-  const runtime = { threads, processes, batches };
+  const runtime = encoderRuntime(config.runtime);
   const encoders = await Promise.all(
     config.encoders.map(async (encoder) => {
       const found = await takeOver(running, encoder, runtime);

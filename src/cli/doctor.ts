@@ -1,6 +1,6 @@
 // `doctor`: looks at everything a judge needs, one thing after the other, and says what to change. What fails stops only
 // what needs it; a configuration that cannot be read is an error as for every command.
-import { composeEncoder, type EncoderRuntime, examineEncoder } from "../compose-encoders.js";
+import { composeEncoder, type EncoderRuntime, encoderRuntime, examineEncoder } from "../compose-encoders.js";
 import type { Config, EncoderConfig } from "../config.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { type Finding, faultFinding, finding } from "../encoder/finding.js";
@@ -30,8 +30,7 @@ export async function doctor(config: Config, options: DoctorOptions, terminal: T
     if (!options.json) terminal.print(sectionText(section));
   };
   add({ subject: "process", id: null, findings: await examineProcess(config, terminal) });
-  const { threads, processes, batches } = commandRuntime(config);
-  const runtime: EncoderRuntime = { threads, processes, batches };
+  const runtime = encoderRuntime(commandRuntime(config));
   for (const encoderConfig of config.encoders) {
     const judges = chosen.filter(({ encoder }) => encoder === encoderConfig.id);
     if (judges.length === 0) continue;

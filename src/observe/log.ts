@@ -2,21 +2,13 @@
 // can get in.
 import { pino } from "pino";
 import pretty from "pino-pretty";
-import type { StageMilliseconds } from "./metrics.js";
+import type { JudgedSample } from "./metrics.js";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 /** What a judgement leaves in the log. */
-export interface JudgedEntry {
+export interface JudgedEntry extends JudgedSample {
   readonly requestId: string;
-  readonly judge: string;
-  readonly pSolve: number | null;
-  readonly tokens: number;
-  readonly truncated: boolean;
-  readonly abstained: string | null;
-  /** hit, shared or miss; null when abstained */
-  readonly cache: string | null;
-  readonly milliseconds: StageMilliseconds;
   readonly totalMs: number;
 }
 

@@ -1,6 +1,5 @@
 // Float32 matrix products, ReLU, dropout and Adam with four lanes at a time (WebAssembly SIMD, in Node.js from 16.4 on):
 // eight times the speed of register-blocked loops in JavaScript. Sums run in a fixed order: the same bytes everywhere.
-
 import { instantiate } from "../wasm/module.js";
 import { activateCode, adamCode, multiplyCode, reluSlopeCode } from "./kernel-code.js";
 

@@ -11,7 +11,7 @@ import { residentMemory } from "./memory.js";
 import { mixes } from "./mixes.js";
 import { askAll, comparePSolve, type ParallelResult } from "./parallel.js";
 import { type BenchResult, renderReport } from "./report.js";
-import { startServer } from "./server.js";
+import { type RunningServer, type ServerSettings, startServer } from "./server.js";
 import { summarize } from "./statistics.js";
 import { loadSubjects } from "./subjects.js";
 import { judgeTargets, pSolveDifference } from "./targets.js";
@@ -30,25 +30,29 @@ const folder = packagePath(".bench");
 const { subjects, threads } = await loadSubjects();
 const readyMs: number[] = [];
 
-async function withServer<T>(use: (port: number, pid: number) => Promise<T>): Promise<T> {
-  const server = await startServer({ threads, processes: 1, deadlineMs, logFile: `${folder}/server.log` });
-  readyMs.push(server.readyMs);
+async function withStarted<T>(
+  settings: Pick<ServerSettings, "threads" | "processes">,
+  logName: string,
+  use: (server: RunningServer) => Promise<T>,
+): Promise<T> {
+  const server = await startServer({ ...settings, deadlineMs, logFile: `${folder}/${logName}.log` });
   try {
-    return await use(server.port, server.pid);
+    return await use(server);
   } finally {
     await server.close();
   }
 }
 
+function withServer<T>(use: (port: number, pid: number) => Promise<T>): Promise<T> {
+  return withStarted({ threads, processes: 1 }, "server", (server) => {
+    readyMs.push(server.readyMs);
+    return use(server.port, server.pid);
+  });
+}
+
 /** A server whose encoders have a process for each thread. */
-async function withProcesses<T>(use: (port: number) => Promise<T>): Promise<T> {
-  const logFile = `${folder}/processes.log`;
-  const server = await startServer({ threads: 1, processes: threads, deadlineMs, logFile });
-  try {
-    return await use(server.port);
-  } finally {
-    await server.close();
-  }
+function withProcesses<T>(use: (port: number) => Promise<T>): Promise<T> {
+  return withStarted({ threads: 1, processes: threads }, "processes", ({ port }) => use(port));
 }
 
 /** p_solve by judge. Alone and together are asked of two server processes: what one remembers helps no other. */

@@ -3,25 +3,29 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
-import { chat, startJudgeServer, tinyConfig } from "../support/judge-server.js";
+import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readCompletion } from "../support/verdict.js";
 import { chatPath } from "./limits-socket.js";
 import { scrape } from "./metrics-text.js";
+
+/** Why a request abstained; null: it was judged. */
+async function ask(server: JudgeServer, text: string): Promise<unknown> {
+  const { completion } = await readCompletion(await server.post(chatPath, chat(text)));
+  return completion.prefill_judge.abstained;
+}
 
 test("every request is judged while one of two processes is killed, and the encoder counts as up", async () => {
   const server = await startJudgeServer(tinyConfig, { "--processes": "2", "--threads": "1" });
   const encoder = server.judges.encoders[0]!.encoder as OnnxEncoder;
   const logged = (message: string) => server.logLines.filter((line) => line.includes(`"${message}"`)).length;
   const of = async (name: string) => (await scrape(server.url)).get(`prefill_judge_${name}{encoder="tiny"}`);
-  const ask = async (text: string) => {
-    const { completion } = await readCompletion(await server.post(chatPath, chat(text)));
-    return completion.prefill_judge.abstained;
-  };
   try {
     const { pids } = encoder;
     assert.equal(new Set(pids).size, 2);
     for (const [round, pid] of pids.entries()) {
-      const asked = Array.from({ length: 40 }, (_, index) => ask(`question ${index} of round ${round}`));
+      const asked = Array.from({ length: 40 }, (_, index) =>
+        ask(server, `question ${index} of round ${round}`),
+      );
       process.kill(pid, "SIGKILL");
       assert.deepEqual(new Set(await Promise.all(asked)), new Set([null]));
       const end = performance.now() + 20_000;
@@ -47,12 +51,8 @@ test("a process that comes back takes what waits, however long another stays awa
   const encoder = server.judges.encoders[0]!.encoder as OnnxEncoder;
   const downs = () =>
     server.logLines
-      .map((line) => JSON.parse(line) as { msg: string; process: number; retry_ms: number; pid: number })
+      .map((line) => JSON.parse(line) as { msg: string; retry_ms: number })
       .filter(({ msg }) => msg === "encoder down");
-  const ask = async (text: string) => {
-    const { completion } = await readCompletion(await server.post(chatPath, chat(text)));
-    return completion.prefill_judge.abstained;
-  };
   try {
     const [, steady] = encoder.pids;
     // the first one comes to its third restart, before which it waits for three seconds
@@ -61,7 +61,7 @@ test("a process that comes back takes what waits, however long another stays awa
       if (unsteady !== undefined) process.kill(unsteady, "SIGKILL");
       await sleep(5);
     }
-    const asked = Array.from({ length: 20 }, (_, index) => ask(`question ${index}`));
+    const asked = Array.from({ length: 20 }, (_, index) => ask(server, `question ${index}`));
     await sleep(1);
     process.kill(steady!, "SIGKILL");
     const answers = await Promise.all(asked);

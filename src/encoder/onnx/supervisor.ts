@@ -152,6 +152,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   function submit(work: Work, attempts: number, signal?: AbortSignal): Promise<Answer> {
     return new Promise((resolve, reject) => {
+      if (state !== "up") return reject(encoderDown());
       const abort = () => {
         waiting = waiting.filter((entry) => entry !== job);
         job.fail(signal?.reason);
@@ -194,13 +195,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     },
     async call(work, signal) {
       signal?.throwIfAborted();
-      if (state !== "up") throw encoderDown();
       return await submit(work, 2, signal);
     },
-    async callOnce(work) {
-      if (state !== "up") throw encoderDown();
-      return await submit(work, 1);
-    },
+    callOnce: (work) => submit(work, 1),
     async close() {
       state = "closed";
       for (const timer of [restartTimer, watchdog, steadyTimer]) clearTimeout(timer);
