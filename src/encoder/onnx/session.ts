@@ -51,6 +51,13 @@ export const runtime = `onnxruntime-node ${env.versions.node}`;
 const spinMicroseconds = "200";
 
 /**
+ * onnxruntime joins a residual's sum and its layer norm into one operator, SkipLayerNormalization, whose kernel is not
+ * vectorised: 0.77 ms for 400 × 384 values, where sum and norm by themselves take 0.15. Without it a forward of MiniLM takes
+ * 0.92 to 0.94 of the time; its values move by at most 4e-6.
+ */
+const slowerFusions = "SkipLayerNormFusion";
+
+/**
  * @param threads intra-op threads
  * @throws JudgeError `encoder` when the file is not a model of the contract
  */
@@ -62,7 +69,10 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
       interOpNumThreads: 1,
       graphOptimizationLevel: "all",
       logSeverityLevel: 4,
-      extra: { session: { intra_op: { spin_duration_us: spinMicroseconds } } },
+      extra: {
+        session: { intra_op: { spin_duration_us: spinMicroseconds } },
+        optimization: { disable_specified_optimizers: slowerFusions },
+      },
     });
   } catch (error) {
     throw new JudgeError(
