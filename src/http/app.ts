@@ -11,6 +11,7 @@ import { answerResponses } from "./responses-route.js";
 import { answerScore } from "./score-route.js";
 import type { AppEnv, RequestContext, Service } from "./service.js";
 import { answerReady, answerReload } from "./status-routes.js";
+import { turnEnd } from "./turn-end.js";
 
 /** A client's own request id is taken over when it looks like one. */
 const saneId = /^[\w.:-]{1,128}$/;
@@ -139,6 +140,7 @@ export function createApp(service: Service): Hono<AppEnv> {
     const given = context.req.header("x-request-id");
     const id = given !== undefined && saneId.test(given) ? given : service.newId();
     const arrivedMs = service.clock();
+    const answersGoOut = turnEnd();
     context.set("facts", { id, arrivedMs });
     context.set("route", "other");
     context.set("outcome", "answered");
@@ -150,6 +152,7 @@ export function createApp(service: Service): Hono<AppEnv> {
     const { status } = context.res;
     const outcome = status >= 400 ? "refused" : context.get("outcome");
     service.metrics.request(context.get("route"), outcome, status, service.clock() - arrivedMs);
+    await answersGoOut;
   });
   if (service.corsOrigins.length > 0) app.use(cors({ origin: [...service.corsOrigins], exposeHeaders }));
 
