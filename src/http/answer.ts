@@ -11,20 +11,17 @@ export interface Judged {
   readonly totalMs: number;
 }
 
-/** Headers that name who answered. */
-export function judgeHeaders(judge: Judge): Record<string, string> {
-  return {
-    "x-prefill-judge-model": encodeURI(judge.id),
-    "x-prefill-judge-checkpoint": judge.checkpoint.hash,
-  };
+/** Sets the headers that name who answered. */
+export function setJudgeHeaders(headers: Record<string, string>, judge: Judge): void {
+  headers["x-prefill-judge-model"] = encodeURI(judge.id);
+  headers["x-prefill-judge-checkpoint"] = judge.checkpoint.hash;
 }
 
-/** Headers that name who answered, and what. */
-export function answerHeaders({ judge, judgement }: Judged): Record<string, string> {
-  const headers = judgeHeaders(judge);
+/** Sets the headers that name who answered, and what. */
+export function setAnswerHeaders(headers: Record<string, string>, { judge, judgement }: Judged): void {
+  setJudgeHeaders(headers, judge);
   headers["x-prefill-judge-p-solve"] = String(judgement.pSolve ?? 0);
   if (judgement.abstained !== null) headers["x-prefill-judge-abstained"] = judgement.abstained;
-  return headers;
 }
 
 /** The object `prefill_judge` that stands beside `choices`. */

@@ -9,7 +9,14 @@ import { openApiDocument } from "./openapi.js";
 import { messagesRoute, refuse } from "./refusal.js";
 import { answerResponses } from "./responses-route.js";
 import { answerScore } from "./score-route.js";
-import type { AppEnv, RequestContext, Service } from "./service.js";
+import {
+  type AppEnv,
+  jsonAnswer,
+  jsonType,
+  type RequestContext,
+  type Service,
+  textAnswer,
+} from "./service.js";
 import { answerReady, answerReload } from "./status-routes.js";
 import { turnEnd } from "./turn-end.js";
 
@@ -90,7 +97,7 @@ function routesOf(service: Service): Route[] {
       method: "GET",
       paths: ["/health"],
       guarded: false,
-      handler: (context) => context.json({ status: "ok" }),
+      handler: (context) => jsonAnswer(context, { status: "ok" }),
     },
     {
       name: "ready",
@@ -105,7 +112,7 @@ function routesOf(service: Service): Route[] {
       paths: ["/metrics"],
       guarded: service.metricsNeedKey,
       handler: async (context) =>
-        context.body(await service.metrics.render(), 200, { "content-type": service.metrics.contentType }),
+        textAnswer(context, await service.metrics.render(), service.metrics.contentType),
     },
     {
       name: "reload",
@@ -119,7 +126,7 @@ function routesOf(service: Service): Route[] {
       method: "GET",
       paths: ["/openapi.json"],
       guarded: false,
-      handler: (context) => context.body(document(), 200, { "content-type": "application/json" }),
+      handler: (context) => textAnswer(context, document(), jsonType),
     },
   ];
 }
@@ -141,12 +148,13 @@ export function createApp(service: Service): Hono<AppEnv> {
     const id = given !== undefined && saneId.test(given) ? given : service.newId();
     const arrivedMs = service.clock();
     const answersGoOut = turnEnd();
-    context.set("facts", { id, arrivedMs });
+    const headers: Record<string, string> = { "x-request-id": id };
+    if (service.draining()) headers.connection = "close";
+    context.set("facts", { id, arrivedMs, headers });
     context.set("route", "other");
     context.set("outcome", "answered");
-    // before the handler: a header set on a finished response would build it again
-    context.header("x-request-id", id);
-    if (service.draining()) context.header("connection", "close");
+    // of a preflight, which cors() answers by itself
+    if (service.corsOrigins.length > 0) context.header("x-request-id", id);
     await next();
     await uploadEnded(service, context);
     const { status } = context.res;
@@ -166,7 +174,7 @@ export function createApp(service: Service): Hono<AppEnv> {
       app.on(method, path, handler);
       app.all(path, (context) => {
         const allowed = method === "GET" ? "GET, HEAD" : method;
-        context.header("allow", allowed);
+        context.get("facts").headers.allow = allowed;
         throw new JudgeError("method_not_allowed", `this path takes ${allowed}`);
       });
     }

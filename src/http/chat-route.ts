@@ -1,11 +1,18 @@
 // POST /v1/chat/completions: the judge in the seat of a generative model.
-import { answerHeaders } from "./answer.js";
+import { setAnswerHeaders } from "./answer.js";
 import { readFormat } from "./answer-format.js";
 import { readBody } from "./body.js";
 import { ChatRequest, toMessages } from "./chat-schema.js";
 import { renderCompletion, renderStream } from "./completion.js";
 import { judgeRequest } from "./judge-request.js";
-import { eventStream, type RequestContext, type Service, withRegistry } from "./service.js";
+import {
+  eventStream,
+  jsonType,
+  type RequestContext,
+  type Service,
+  textAnswer,
+  withRegistry,
+} from "./service.js";
 
 export async function answerChat(service: Service, context: RequestContext): Promise<Response> {
   const request = await readBody(context.env.incoming, ChatRequest, service.limits);
@@ -19,10 +26,9 @@ export async function answerChat(service: Service, context: RequestContext): Pro
   const { judged, content, created } = answer;
   const id = `chatcmpl-${service.newId()}`;
   const parts = { id, created, judged, content, choices: request.n ?? 1 };
-  const headers = answerHeaders(judged);
+  setAnswerHeaders(context.get("facts").headers, judged);
   if (request.stream === true) {
-    return eventStream(context, renderStream(parts, request.stream_options?.include_usage === true), headers);
+    return eventStream(context, renderStream(parts, request.stream_options?.include_usage === true));
   }
-  headers["content-type"] = "application/json";
-  return context.body(renderCompletion(parts), 200, headers);
+  return textAnswer(context, renderCompletion(parts), jsonType);
 }

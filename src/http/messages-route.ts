@@ -1,5 +1,5 @@
 // POST /v1/messages: the judge behind Anthropic's Messages API.
-import { answerHeaders } from "./answer.js";
+import { setAnswerHeaders } from "./answer.js";
 import { field, readFormat } from "./answer-format.js";
 import { readBody } from "./body.js";
 import { chatDialect } from "./chat-schema.js";
@@ -7,11 +7,12 @@ import { judgeRequest } from "./judge-request.js";
 import { readMessages } from "./message-schema.js";
 import { messageOf, messageStream } from "./messages-answer.js";
 import { MessagesRequest } from "./messages-schema.js";
-import { eventStream, type RequestContext, type Service, withRegistry } from "./service.js";
+import { eventStream, jsonAnswer, type RequestContext, type Service, withRegistry } from "./service.js";
 
 export async function answerMessages(service: Service, context: RequestContext): Promise<Response> {
   // where clients of this API look for the id
-  context.header("request-id", context.get("facts").id);
+  const { id, headers } = context.get("facts");
+  headers["request-id"] = id;
   const request = await readBody(context.env.incoming, MessagesRequest, service.limits);
   const answer = await withRegistry(service, (registry) =>
     judgeRequest(service, context, registry, {
@@ -21,7 +22,7 @@ export async function answerMessages(service: Service, context: RequestContext):
     }),
   );
   const parts = { id: `msg_${service.newId()}`, ...answer };
-  const headers = answerHeaders(answer.judged);
-  if (request.stream === true) return eventStream(context, messageStream(parts), headers);
-  return context.json(messageOf(parts), 200, headers);
+  setAnswerHeaders(headers, answer.judged);
+  if (request.stream === true) return eventStream(context, messageStream(parts));
+  return jsonAnswer(context, messageOf(parts));
 }

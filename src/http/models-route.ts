@@ -1,9 +1,9 @@
 // GET /v1/models and /v1/models/{id}: judges and their aliases as OpenAI's model objects.
 import { JudgeError } from "../errors.js";
-import type { RequestContext, Service } from "./service.js";
+import { jsonAnswer, type RequestContext, type Service } from "./service.js";
 
 export function answerModels(service: Service, context: RequestContext): Response {
-  return context.json({
+  return jsonAnswer(context, {
     object: "list",
     data: service.judges.current.names.map((name) => toModel(service, name)),
   });
@@ -17,7 +17,7 @@ export function answerModel(service: Service, context: RequestContext): Response
       param: "model",
     });
   }
-  return context.json(toModel(service, name));
+  return jsonAnswer(context, toModel(service, name));
 }
 
 function toModel({ startedSeconds }: Service, id: string) {

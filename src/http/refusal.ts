@@ -1,7 +1,7 @@
 // Refusals: an error as a response, in the log and in the metrics.
 import type { JudgeError } from "../errors.js";
 import { errorEnvelope, messagesErrorEnvelope, wireForm } from "./errors.js";
-import type { RequestContext, Service } from "./service.js";
+import { jsonType, type RequestContext, type Service, textAnswer } from "./service.js";
 
 /** The name of the one route whose API is Anthropic's. */
 export const messagesRoute = "messages";
@@ -19,14 +19,13 @@ export function refuse(service: Service, context: RequestContext, error: JudgeEr
   const { status, retryAfterSeconds } = wireForm(error);
   const { cause } = error;
   const fault = cause instanceof Error ? cause.name : null;
-  const { id } = context.get("facts");
+  const { id, headers } = context.get("facts");
   service.log.refused({ requestId: id, code: error.code, status, fault });
-  context.header("content-type", "application/json");
-  if (status === 401) context.header("www-authenticate", "Bearer");
-  if (retryAfterSeconds !== undefined) context.header("retry-after", String(retryAfterSeconds));
+  if (status === 401) headers["www-authenticate"] = "Bearer";
+  if (retryAfterSeconds !== undefined) headers["retry-after"] = String(retryAfterSeconds);
   if (context.get("route") !== messagesRoute) {
-    return context.newResponse(errorEnvelope(error), status as 500);
+    return textAnswer(context, errorEnvelope(error), jsonType, status);
   }
-  context.header("request-id", id);
-  return context.newResponse(messagesErrorEnvelope(error, id), status as 500);
+  headers["request-id"] = id;
+  return textAnswer(context, messagesErrorEnvelope(error, id), jsonType, status);
 }

@@ -1,13 +1,13 @@
 // POST /v1/responses: the judge behind OpenAI's Responses API. Nothing is stored: what a request does not carry (an earlier
 // response, a conversation) is not read.
-import { answerHeaders } from "./answer.js";
+import { setAnswerHeaders } from "./answer.js";
 import { field, readFormat } from "./answer-format.js";
 import { readBody } from "./body.js";
 import { judgeRequest } from "./judge-request.js";
 import { readMessages } from "./message-schema.js";
 import { responseOf, responseStream } from "./responses-answer.js";
 import { ResponsesRequest, responsesDialect } from "./responses-schema.js";
-import { eventStream, type RequestContext, type Service, withRegistry } from "./service.js";
+import { eventStream, jsonAnswer, type RequestContext, type Service, withRegistry } from "./service.js";
 
 export async function answerResponses(service: Service, context: RequestContext): Promise<Response> {
   const request = await readBody(context.env.incoming, ResponsesRequest, service.limits);
@@ -19,7 +19,7 @@ export async function answerResponses(service: Service, context: RequestContext)
     }),
   );
   const parts = { id: service.newId(), ...answer };
-  const headers = answerHeaders(answer.judged);
-  if (request.stream === true) return eventStream(context, responseStream(parts), headers);
-  return context.json(responseOf(parts), 200, headers);
+  setAnswerHeaders(context.get("facts").headers, answer.judged);
+  if (request.stream === true) return eventStream(context, responseStream(parts));
+  return jsonAnswer(context, responseOf(parts));
 }

@@ -4,12 +4,13 @@ import type { Judgement } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
 import { scoreBatches } from "../judge/score.js";
 import { readableText } from "../prompt/judged-text.js";
-import { judgeHeaders, milliseconds } from "./answer.js";
+import { milliseconds, setJudgeHeaders } from "./answer.js";
 import type { ScoreAnswer, ScoreResult } from "./answer-schema.js";
 import { readBody } from "./body.js";
 import {
   clientSignal,
   enforceOnFailure,
+  jsonAnswer,
   type RequestContext,
   record,
   type Service,
@@ -56,7 +57,8 @@ async function scorePrompts(
     results: judgements.map(toResult),
     milliseconds: milliseconds(totalMs),
   };
-  return context.json(answer, 200, judgeHeaders(judge));
+  setJudgeHeaders(context.get("facts").headers, judge);
+  return jsonAnswer(context, answer);
 }
 
 /** One judgement in the words of the wire. */
