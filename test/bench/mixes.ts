@@ -10,7 +10,7 @@ export interface Prompt {
 
 export interface Mix {
   readonly name: "chat" | "long";
-  /** tokens of the prompts in turn, the template's included */
+  /** tokens of the prompts in turn, the template's included; an odd number, so that the median is of one length */
   readonly tokens: readonly number[];
   /** of one client, and the prompts of each */
   readonly rounds: number;
@@ -21,7 +21,14 @@ export interface Mix {
 }
 
 export const mixes: readonly Mix[] = [
-  { name: "chat", tokens: [40, 52, 64, 80, 104, 145], rounds: 7, alone: 12, crowdRounds: 5, together: 96 },
+  {
+    name: "chat",
+    tokens: [40, 52, 64, 72, 80, 104, 145],
+    rounds: 7,
+    alone: 14,
+    crowdRounds: 5,
+    together: 98,
+  },
   { name: "long", tokens: [300, 420, 600, 900, 1500], rounds: 5, alone: 5, crowdRounds: 5, together: 10 },
 ];
 
