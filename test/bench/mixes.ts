@@ -24,7 +24,7 @@ export const mixes: readonly Mix[] = [
   {
     name: "chat",
     tokens: [40, 52, 64, 72, 80, 104, 145],
-    rounds: 7,
+    rounds: 21,
     alone: 14,
     crowdRounds: 5,
     together: 98,
