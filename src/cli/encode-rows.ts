@@ -65,7 +65,8 @@ async function openCaches(
   for (const layer of layers) {
     for (const mode of pooling) {
       const name = createHash("sha256")
-        .update(JSON.stringify([view, layer, mode]))
+        // another runtime's features differ in their last digits, which makes another head
+        .update(JSON.stringify([view, layer, mode, facts.runtime ?? null]))
         .digest("hex");
       const file = join(folder, `${facts.hash}-${name.slice(0, 16)}.features`);
       caches.set(pooledKey(layer, mode), await openFeatureCache(file, facts.hiddenSize));
