@@ -149,7 +149,6 @@ export function createApp(service: Service): Hono<AppEnv> {
     const arrivedMs = service.clock();
     const answersGoOut = turnEnd();
     const headers: Record<string, string> = { "x-request-id": id };
-    if (service.draining()) headers.connection = "close";
     context.set("facts", { id, arrivedMs, headers });
     context.set("route", "other");
     context.set("outcome", "answered");
@@ -157,6 +156,7 @@ export function createApp(service: Service): Hono<AppEnv> {
     if (service.corsOrigins.length > 0) context.header("x-request-id", id);
     await next();
     await uploadEnded(service, context);
+    if (service.draining()) context.env.outgoing.shouldKeepAlive = false;
     const { status } = context.res;
     const outcome = status >= 400 ? "refused" : context.get("outcome");
     service.metrics.request(context.get("route"), outcome, status, service.clock() - arrivedMs);
@@ -195,7 +195,7 @@ async function uploadEnded({ limits }: Service, context: RequestContext): Promis
   const { incoming } = context.env;
   if (incoming.complete || incoming.destroyed) return;
   if (context.res.status === 408) {
-    context.header("connection", "close");
+    context.env.outgoing.shouldKeepAlive = false;
     return;
   }
   await new Promise<void>((resolve) => {

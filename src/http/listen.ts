@@ -1,12 +1,13 @@
 // Opens the port and closes it again. Timeouts are set for clients that keep idle sockets for 90 s; what no route ever sees,
-// since it is not HTTP or not a request we take, gets its answer here, in the same envelope.
+// since it is not a request we take, gets its answer here, in the same envelope.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { JudgeError } from "../errors.js";
-import { errorEnvelope, wireForm } from "./errors.js";
+import { createClientErrors, type OnRefusal, refuseSocket } from "./client-errors.js";
+import { errorEnvelope } from "./errors.js";
 import type { AppEnv } from "./service.js";
 
 /** Longer than the 90 s for which Rust and Go clients keep an idle socket, so that they close first. */
@@ -15,8 +16,6 @@ const keepAliveTimeoutMs = 95_000;
 const checkIntervalMs = 500;
 /** Node's own limit only catches what has no route yet: bodies are timed where they are read. */
 const fallbackMs = 2000;
-/** A client that does not take its refusal keeps its connection no longer than this. */
-const lingerMs = 1000;
 
 export interface ListenOptions {
   readonly host: string;
@@ -24,8 +23,7 @@ export interface ListenOptions {
   readonly maxConnections: number;
   /** headers and body must be in by then */
   readonly requestTimeoutMs: number;
-  /** told of every refusal that no route made; the request id it gives goes into the answer */
-  readonly onRefusal: (error: JudgeError, status: number) => string;
+  readonly onRefusal: OnRefusal;
 }
 
 export interface Listening {
@@ -58,6 +56,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       return new Response(errorEnvelope(error), { status: 400, headers });
     },
   });
+  const clientErrors = createClientErrors(onRefusal);
   const server = createServer(
     {
       requireHostHeader: false,
@@ -67,6 +66,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       connectionsCheckingInterval: checkIntervalMs,
     },
     (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      clientErrors.arrived(incoming, outgoing);
       if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined)
         void answer(incoming, outgoing);
       else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
@@ -83,9 +83,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
   server.on("connect", (_: IncomingMessage, socket: Duplex) => {
     refuseSocket(socket, new JudgeError("method_not_allowed", "this is no proxy"), 405, onRefusal);
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
-    answerClientError(error, socket, onRefusal),
-  );
+  server.on("clientError", clientErrors.refuse);
   server.listen(port, host);
   try {
     await once(server, "listening");
@@ -109,51 +107,4 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       clearTimeout(timer);
     },
   };
-}
-
-/** The answer to what Node's parser gave up on. */
-function answerClientError(
-  error: NodeJS.ErrnoException,
-  socket: Duplex,
-  onRefusal: ListenOptions["onRefusal"],
-): void {
-  // a connection that was reset, or whose answer has begun, takes no other
-  if (!socket.writable || error.code === "ECONNRESET" || answerHasBegun(socket)) {
-    socket.destroy();
-    return;
-  }
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    const late = new JudgeError("request_timeout", "the request was not complete in time; send it faster");
-    refuseSocket(socket, late, wireForm(late).status, onRefusal);
-    return;
-  }
-  const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const finding = tooLarge ? "the headers are too large" : "this is not an HTTP request";
-  refuseSocket(socket, new JudgeError("invalid_request", finding), tooLarge ? 431 : 400, onRefusal);
-}
-
-const statusTexts: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
-function refuseSocket(
-  socket: Duplex,
-  error: JudgeError,
-  status: number,
-  onRefusal: ListenOptions["onRefusal"],
-): void {
-  const body = errorEnvelope(error);
-  socket.end(
-    `HTTP/1.1 ${status} ${statusTexts[status]}\r\ncontent-type: application/json\r\nx-request-id: ${onRefusal(error, status)}\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
-  setTimeout(() => socket.destroy(), lingerMs).unref();
-}
-
-function answerHasBegun(socket: Duplex): boolean {
-  const { _httpMessage: message } = socket as Duplex & { _httpMessage?: { headersSent: boolean } | null };
-  return message?.headersSent === true;
 }

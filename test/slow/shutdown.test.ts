@@ -55,6 +55,28 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
+test("what began before SIGTERM is answered after it, with Connection: close: a request, a preflight", async () => {
+  const origin = "http://a.example";
+  const server = await startServe(config.replace("[server]", `[server]\ncors_origins = ["${origin}"]`));
+  const preflight = `OPTIONS ${chatPath} HTTP/1.1\r\nHost: judge\r\nOrigin: ${origin}\r\nAccess-Control-Request-Method: POST\r\n`;
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Add two and two." }] });
+  const clients = [
+    { client: rawClient(server.url), begin: postHead(chatPath, body.length), end: body, status: 200 },
+    { client: rawClient(server.url), begin: preflight, end: "\r\n", status: 204 },
+  ];
+  for (const { client, begin } of clients) await client.write(begin);
+  await sleep(100);
+  server.signal("SIGTERM");
+  await sleep(100);
+  for (const { client, end, status } of clients) {
+    await client.write(end);
+    const answer = await client.answer();
+    assert.deepEqual([answer?.status, answer?.headers.connection], [status, "close"]);
+    client.close();
+  }
+  assert.deepEqual(await server.ended(graceMs + marginMs), { code: 0, signal: null });
+});
+
 describe("SIGTERM ends the server within its grace, exit code 0", { concurrency: 4 }, () => {
   for (const [name, bytes, first] of [
     ["an upload that hangs", `${postHead(chatPath, 100)}{`, null],
