@@ -6,7 +6,7 @@ import { median, type Summary, summarize } from "./statistics.js";
 
 const rounds = 7;
 const alone = 300;
-const together = 1500;
+const together = 6000;
 const clients = 8;
 
 export interface CachedResult {
