@@ -168,6 +168,9 @@ export function createApp(service: Service): Hono<AppEnv> {
     for (const path of paths) {
       app.use(path, async (context, next) => {
         context.set("route", name);
+        const { id, headers } = context.get("facts");
+        // where clients of Anthropic's API look for the id
+        if (name === messagesRoute) headers["request-id"] = id;
         if (guarded) service.access.check(context.req.header("authorization"), context.req.header(keyHeader));
         await next();
       });

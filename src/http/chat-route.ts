@@ -1,5 +1,4 @@
 // POST /v1/chat/completions: the judge in the seat of a generative model.
-import { setAnswerHeaders } from "./answer.js";
 import { readFormat } from "./answer-format.js";
 import { readBody } from "./body.js";
 import { ChatRequest, toMessages } from "./chat-schema.js";
@@ -26,7 +25,6 @@ export async function answerChat(service: Service, context: RequestContext): Pro
   const { judged, content, created } = answer;
   const id = `chatcmpl-${service.newId()}`;
   const parts = { id, created, judged, content, choices: request.n ?? 1 };
-  setAnswerHeaders(context.get("facts").headers, judged);
   if (request.stream === true) {
     return eventStream(context, renderStream(parts, request.stream_options?.include_usage === true));
   }

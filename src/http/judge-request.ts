@@ -3,7 +3,7 @@
 import { abstained } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
 import { judgedText, type Message } from "../prompt/judged-text.js";
-import type { Judged } from "./answer.js";
+import { type Judged, setAnswerHeaders } from "./answer.js";
 import { type AnswerFormat, verdictKind } from "./answer-format.js";
 import { reasonNotToJudge, renderContent } from "./content.js";
 import { clientSignal, enforceOnFailure, type RequestContext, record, type Service } from "./service.js";
@@ -23,7 +23,7 @@ export interface JudgedAnswer {
 }
 
 /**
- * Judges the request's text, counts and logs it.
+ * Judges the request's text, counts and logs it, and sets the headers of the answer.
  *
  * @throws JudgeError `model_not_found`, `client_gone`; with on_failure = "error" the failure
  */
@@ -36,7 +36,7 @@ export async function judgeRequest(
   const judge = registry.find(model);
   const { text, ignoredParts } = judgedText(messages, judge.message);
   const reason = reasonNotToJudge(judge, verdictKind(format));
-  const { arrivedMs } = context.get("facts");
+  const { arrivedMs, headers } = context.get("facts");
   const options = { signal: () => clientSignal(context), arrivedMs };
   const [made] = reason === null ? await judge.judge([text], options) : [abstained(reason)];
   enforceOnFailure(service, judge, made!);
@@ -44,9 +44,7 @@ export async function judgeRequest(
   const { text: content, judgement } = renderContent(service, judge, made!, format);
   const totalMs = service.clock() - arrivedMs;
   record(service, context, judge, judgement, totalMs);
-  return {
-    judged: { judge, judgement, ignoredParts, totalMs },
-    content,
-    created: Math.floor(service.now() / 1000),
-  };
+  const judged = { judge, judgement, ignoredParts, totalMs };
+  setAnswerHeaders(headers, judged);
+  return { judged, content, created: Math.floor(service.now() / 1000) };
 }

@@ -1,5 +1,4 @@
 // POST /v1/messages: the judge behind Anthropic's Messages API.
-import { setAnswerHeaders } from "./answer.js";
 import { field, readFormat } from "./answer-format.js";
 import { readBody } from "./body.js";
 import { chatDialect } from "./chat-schema.js";
@@ -10,9 +9,6 @@ import { MessagesRequest } from "./messages-schema.js";
 import { eventStream, jsonAnswer, type RequestContext, type Service, withRegistry } from "./service.js";
 
 export async function answerMessages(service: Service, context: RequestContext): Promise<Response> {
-  // where clients of this API look for the id
-  const { id, headers } = context.get("facts");
-  headers["request-id"] = id;
   const request = await readBody(context.env.incoming, MessagesRequest, service.limits);
   const answer = await withRegistry(service, (registry) =>
     judgeRequest(service, context, registry, {
@@ -22,7 +18,6 @@ export async function answerMessages(service: Service, context: RequestContext):
     }),
   );
   const parts = { id: `msg_${service.newId()}`, ...answer };
-  setAnswerHeaders(headers, answer.judged);
   if (request.stream === true) return eventStream(context, messageStream(parts));
   return jsonAnswer(context, messageOf(parts));
 }

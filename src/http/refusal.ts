@@ -26,6 +26,5 @@ export function refuse(service: Service, context: RequestContext, error: JudgeEr
   if (context.get("route") !== messagesRoute) {
     return textAnswer(context, errorEnvelope(error), jsonType, status);
   }
-  headers["request-id"] = id;
   return textAnswer(context, messagesErrorEnvelope(error, id), jsonType, status);
 }

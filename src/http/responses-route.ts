@@ -1,6 +1,5 @@
 // POST /v1/responses: the judge behind OpenAI's Responses API. Nothing is stored: what a request does not carry (an earlier
 // response, a conversation) is not read.
-import { setAnswerHeaders } from "./answer.js";
 import { field, readFormat } from "./answer-format.js";
 import { readBody } from "./body.js";
 import { judgeRequest } from "./judge-request.js";
@@ -19,7 +18,6 @@ export async function answerResponses(service: Service, context: RequestContext)
     }),
   );
   const parts = { id: service.newId(), ...answer };
-  setAnswerHeaders(context.get("facts").headers, answer.judged);
   if (request.stream === true) return eventStream(context, responseStream(parts));
   return jsonAnswer(context, responseOf(parts));
 }

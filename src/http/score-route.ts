@@ -40,7 +40,7 @@ async function scorePrompts(
 ): Promise<Response> {
   const judge = registry.find(request.model);
   const judgements: Judgement[] = [];
-  const { arrivedMs } = context.get("facts");
+  const { arrivedMs, headers } = context.get("facts");
   const signal = clientSignal(context);
   for await (const batch of scoreBatches(judge, request.prompts.map(readableText), {
     signal: () => signal,
@@ -57,7 +57,7 @@ async function scorePrompts(
     results: judgements.map(toResult),
     milliseconds: milliseconds(totalMs),
   };
-  setJudgeHeaders(context.get("facts").headers, judge);
+  setJudgeHeaders(headers, judge);
   return jsonAnswer(context, answer);
 }
 
