@@ -147,20 +147,19 @@ export function createApp(service: Service): Hono<AppEnv> {
     const given = context.req.header("x-request-id");
     const id = given !== undefined && saneId.test(given) ? given : service.newId();
     const arrivedMs = service.clock();
-    const answersGoOut = turnEnd();
     const headers: Record<string, string> = { "x-request-id": id };
     context.set("facts", { id, arrivedMs, headers });
     context.set("route", "other");
     context.set("outcome", "answered");
     // of a preflight, which cors() answers by itself
     if (service.corsOrigins.length > 0) context.header("x-request-id", id);
+    await turnEnd();
     await next();
     await uploadEnded(service, context);
     if (service.draining()) context.env.outgoing.shouldKeepAlive = false;
     const { status } = context.res;
     const outcome = status >= 400 ? "refused" : context.get("outcome");
     service.metrics.request(context.get("route"), outcome, status, service.clock() - arrivedMs);
-    await answersGoOut;
   });
   if (service.corsOrigins.length > 0) app.use(cors({ origin: [...service.corsOrigins], exposeHeaders }));
 

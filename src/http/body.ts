@@ -60,8 +60,15 @@ function checkCoding({ headers }: IncomingMessage): void {
   }
 }
 
+/** What has come already needs neither a timer nor listeners. */
+async function readBytes(incoming: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const isHere = incoming.complete && !incoming.destroyed && incoming.readableLength <= limits.maxBodyBytes;
+  if (!isHere) return collectBytes(incoming, limits);
+  return (incoming.read() as Buffer | null) ?? Buffer.alloc(0);
+}
+
 /** Past the limit the rest is read and thrown away: a client that is still sending would miss the answer. */
-function readBytes(
+function collectBytes(
   incoming: IncomingMessage,
   { maxBodyBytes, requestTimeoutMs }: BodyLimits,
 ): Promise<Buffer> {
