@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import * as z from "zod";
 import { readBody } from "../../../src/http/body.js";
@@ -15,6 +16,8 @@ function incoming(...pieces: (string | Buffer)[]): IncomingMessage {
   message.push(null);
   return message;
 }
+/** One that is there, whole, before it is read. */
+const arrived = (...pieces: (string | Buffer)[]) => Object.assign(incoming(...pieces), { complete: true });
 const limit = 1_000_000;
 const read = (message: IncomingMessage) =>
   readBody(message, z.unknown(), { maxBodyBytes: limit, requestTimeoutMs: 10_000 });
@@ -22,6 +25,16 @@ const read = (message: IncomingMessage) =>
 test("a body may arrive in pieces that split a character", async () => {
   const bytes = Buffer.from('{"a":"🙂"}');
   assert.deepEqual(await read(incoming(bytes.subarray(0, 8), bytes.subarray(8))), { a: "🙂" });
+});
+
+test("a body that is there already is read to its end", async () => {
+  const bytes = Buffer.from('{"a":"🙂"}');
+  const split = arrived(bytes.subarray(0, 8), bytes.subarray(8));
+  assert.deepEqual(await read(split), { a: "🙂" });
+  await turn();
+  assert.ok(split.readableEnded, "else the socket could not take the next request");
+  const { message } = await rejection("invalid_json", read(arrived()));
+  assert.equal(message, "the body is not JSON: it is empty");
 });
 
 test("a byte order mark is passed over", async () => {
@@ -96,11 +109,13 @@ test("what is not UTF-8 is refused", async () => {
 test("a body of the largest size is read, one byte more is refused after the upload has been drained", async () => {
   const body = Buffer.alloc(limit + 1, " ");
   body.write("[]");
-  assert.deepEqual(await read(incoming(body.subarray(0, limit))), []);
-  const upload = incoming(body.subarray(0, limit), body.subarray(limit), "more");
-  const { message } = await rejection("body_too_large", read(upload));
-  assert.equal(message, `the body has ${limit + 5} bytes, wanted at most ${limit}`);
-  assert.ok(upload.readableEnded);
+  for (const upload of [incoming, arrived]) {
+    assert.deepEqual(await read(upload(body.subarray(0, limit))), []);
+    const tooLarge = upload(body.subarray(0, limit), body.subarray(limit), "more");
+    const { message } = await rejection("body_too_large", read(tooLarge));
+    assert.equal(message, `the body has ${limit + 5} bytes, wanted at most ${limit}`);
+    assert.ok(tooLarge.readableEnded);
+  }
 });
 
 test("an upload that breaks off is the client's leaving", async () => {
@@ -111,6 +126,9 @@ test("an upload that breaks off is the client's leaving", async () => {
     setImmediate(() => upload.destroy(error));
     await rejection("client_gone", reading);
   }
+  const left = arrived("[1]");
+  left.destroy();
+  await rejection("client_gone", read(left));
 });
 
 test("a compressed body and another charset are refused, UTF-8 by any spelling is read", async () => {
