@@ -37,7 +37,10 @@ export interface EncodeOptions {
   readonly pooling: readonly PoolingMode[];
   /** aborts waiting; what already runs is finished and thrown away */
   readonly signal?: AbortSignal;
-  /** when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be refused */
+  /**
+   * when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be refused, and one for
+   * which the queue has no room is; absent: all of them are done, as a selftest is while requests fill the queue
+   */
   readonly expiresAt?: () => number;
 }
 

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writ
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Encoder } from "../../src/encoder/encoder.js";
+import type { EncodeOptions, Encoder } from "../../src/encoder/encoder.js";
 import { JudgeError } from "../../src/errors.js";
 import {
   capturedLayers,
@@ -104,9 +104,14 @@ test("no more than max_in_flight requests at once, and more than the queue holds
   await withVllm({ maxInFlight: 2, queueLimit: 3 }, async ({ encoder, server }) => {
     server.fault = "late reply";
     const texts = Array.from({ length: 8 }, (_, index) => `text ${index}`);
-    const { encodings } = await encoder.encode(texts, options);
-    const codes = encodings.map((entry) => (entry instanceof JudgeError ? entry.code : "fine"));
-    assert.deepEqual(codes, [...Array(5).fill("fine"), ...Array(3).fill("overloaded")]);
+    const codesOf = async (more: Partial<EncodeOptions>) => {
+      const { encodings } = await encoder.encode(texts, { ...options, ...more });
+      return encodings.map((entry) => (entry instanceof JudgeError ? entry.code : "fine"));
+    };
+    const overloaded = await codesOf({ expiresAt: () => Number.POSITIVE_INFINITY });
+    assert.deepEqual(overloaded, [...Array(5).fill("fine"), ...Array(3).fill("overloaded")]);
+    // such as a selftest
+    assert.deepEqual(await codesOf({}), Array(8).fill("fine"));
     assert.equal(server.load.most, 2);
     const expired = await faultOf(encoder, { expiresAt: () => performance.now() - 1 });
     assert.equal(expired.code, "overloaded");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 
-const small = `[runtime]\nqueue_limit = 2\nmax_batch = 1\n${tinyConfig}`;
+const small = `[runtime]\nqueue_limit = 1\nmax_batch = 1\n${tinyConfig}`;
 const texts = Array.from({ length: 24 }, (_, index) => `prompt ${index}: ${"some words ".repeat(80)}`);
 
 async function withServer(toml: string, work: (server: JudgeServer) => Promise<void>) {

@@ -207,7 +207,8 @@ export function createBatcher({ limits, run, runs, clock }: BatcherParts): Batch
         texts.forEach((text, place) => {
           const size = 1 + Math.ceil(text.length / charactersPerToken);
           const entry = { call, place, text, size, group, arrivedMs, suspect: false };
-          if (waiting.length < limits.queueLimit) waiting.push(entry);
+          const hasRoom = options.expiresAt === undefined || waiting.length < limits.queueLimit;
+          if (hasRoom) waiting.push(entry);
           else settle(entry, overloaded(`${limits.queueLimit} texts are waiting already`));
         });
         pump();

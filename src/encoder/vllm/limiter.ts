@@ -5,21 +5,22 @@ export interface Limiter {
   /**
    * Runs `work` once there is room.
    *
+   * @param isPatient it waits however many do
    * @throws JudgeError `overloaded` where too many wait already; `signal.reason` when aborted while waiting
    */
-  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  run<T>(work: () => Promise<T>, signal: AbortSignal, isPatient?: boolean): Promise<T>;
 }
 
 export function createLimiter(maxInFlight: number, queueLimit: number): Limiter {
   let inFlight = 0;
   const waiting: (() => void)[] = [];
 
-  function room(signal: AbortSignal): Promise<void> {
+  function room(signal: AbortSignal, isPatient: boolean): Promise<void> {
     if (inFlight < maxInFlight) {
       inFlight++;
       return Promise.resolve();
     }
-    if (waiting.length >= queueLimit) throw overloaded();
+    if (!isPatient && waiting.length >= queueLimit) throw overloaded();
     return new Promise((resolve, reject) => {
       const enter = () => {
         signal.removeEventListener("abort", leave);
@@ -35,9 +36,9 @@ export function createLimiter(maxInFlight: number, queueLimit: number): Limiter 
   }
 
   return {
-    async run(work, signal) {
+    async run(work, signal, isPatient = false) {
       signal.throwIfAborted();
-      await room(signal);
+      await room(signal, isPatient);
       try {
         return await work();
       } finally {

@@ -47,8 +47,10 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
     runs: () => up,
     clock: () => now,
   });
+  /** The texts of a request, which is in no hurry. */
   const ask = async (texts: readonly string[], more: Partial<EncodeOptions> = {}) => {
-    const { encodings } = await batcher.encode(texts, { ...options, ...more });
+    const expiresAt = () => Number.POSITIVE_INFINITY;
+    const { encodings } = await batcher.encode(texts, { ...options, expiresAt, ...more });
     return encodings.map((entry) => (entry instanceof JudgeError ? entry.code : entry.tokenCount));
   };
   return {
@@ -212,6 +214,17 @@ describe("admission", () => {
     await runs[0]!.finish();
     await runs[1]!.finish();
     assert.deepEqual([await running, await waiting], [[7], [1, 1, "overloaded"]]);
+  });
+  test("work of the server's own, for which no deadline counts, waits however full the queue is", async () => {
+    const { batcher, runs, ask } = bench({ queueLimit: 1 });
+    void ask(["running"]);
+    const waiting = ask(["a"]);
+    const selftest = batcher.encode(["b", "c"], options);
+    assert.deepEqual(await ask(["d"]), ["overloaded"]);
+    await runs[0]!.finish();
+    await runs[1]!.finish();
+    assert.deepEqual(await waiting, [1]);
+    assert.ok((await selftest).encodings.every((entry) => !(entry instanceof JudgeError)));
   });
   test("a client that leaves frees its place, and the others of its batch are answered", async () => {
     const { runs, ask, texts } = bench({ queueLimit: 2 });
