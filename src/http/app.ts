@@ -3,6 +3,7 @@ import { type Handler, Hono } from "hono";
 import { cors } from "hono/cors";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { answerChat } from "./chat-route.js";
+import { newestRequest, uploadBroken, uploadFault } from "./connection.js";
 import { answerMessages } from "./messages-route.js";
 import { answerModel, answerModels } from "./models-route.js";
 import { openApiDocument } from "./openapi.js";
@@ -156,7 +157,10 @@ export function createApp(service: Service): Hono<AppEnv> {
     await turnEnd();
     await next();
     await uploadEnded(service, context);
-    if (service.draining()) context.env.outgoing.shouldKeepAlive = false;
+    const { incoming, outgoing } = context.env;
+    // the last answer on the connection: those behind it would be lost
+    if (service.draining() && newestRequest(incoming.socket)?.incoming === incoming)
+      outgoing.shouldKeepAlive = false;
     const { status } = context.res;
     const outcome = status >= 400 ? "refused" : context.get("outcome");
     service.metrics.request(context.get("route"), outcome, status, service.clock() - arrivedMs);
@@ -195,7 +199,7 @@ export function createApp(service: Service): Hono<AppEnv> {
 /** A client that is still sending would see its connection reset instead of an early answer. */
 async function uploadEnded({ limits }: Service, context: RequestContext): Promise<void> {
   const { incoming } = context.env;
-  if (incoming.complete || incoming.destroyed) return;
+  if (incoming.complete || incoming.destroyed || uploadFault(incoming)) return;
   if (context.res.status === 408) {
     context.env.outgoing.shouldKeepAlive = false;
     return;
@@ -206,7 +210,7 @@ async function uploadEnded({ limits }: Service, context: RequestContext): Promis
       clearTimeout(timer);
       resolve();
     };
-    incoming.once("end", ended).once("close", ended).once("error", ended);
+    for (const event of ["end", "close", "error", uploadBroken]) incoming.once(event, ended);
     incoming.resume();
   });
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { type ParseErrorCode, visit } from "jsonc-parser";
 import type * as z from "zod";
 import { JudgeError } from "../errors.js";
+import { uploadBroken, uploadFault } from "./connection.js";
 import { hasMoreValuesThan } from "./json-size.js";
 
 export interface BodyLimits {
@@ -82,7 +83,13 @@ function collectBytes(
       clearTimeout(timer);
       reject(new JudgeError("client_gone", "the client left while it sent the body", { cause }));
     };
+    const broken = () => {
+      clearTimeout(timer);
+      reject(uploadFault(incoming)!);
+    };
+    if (uploadFault(incoming)) return broken();
     if (incoming.destroyed) return left();
+    incoming.once(uploadBroken, broken);
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBodyBytes) chunks.push(chunk);

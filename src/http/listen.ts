@@ -7,6 +7,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { JudgeError } from "../errors.js";
 import { createClientErrors, type OnRefusal, refuseSocket } from "./client-errors.js";
+import { afterAnswers, requestArrived } from "./connection.js";
 import { errorEnvelope } from "./errors.js";
 import type { AppEnv } from "./service.js";
 
@@ -56,7 +57,6 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       return new Response(errorEnvelope(error), { status: 400, headers });
     },
   });
-  const clientErrors = createClientErrors(onRefusal);
   const server = createServer(
     {
       requireHostHeader: false,
@@ -66,7 +66,9 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       connectionsCheckingInterval: checkIntervalMs,
     },
     (incoming: IncomingMessage, outgoing: ServerResponse) => {
-      clientErrors.arrived(incoming, outgoing);
+      requestArrived({ incoming, outgoing });
+      // Node drops what comes behind such a request in the same packet
+      if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
       if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined)
         void answer(incoming, outgoing);
       else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
@@ -81,9 +83,12 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     );
   });
   server.on("connect", (_: IncomingMessage, socket: Duplex) => {
-    refuseSocket(socket, new JudgeError("method_not_allowed", "this is no proxy"), 405, onRefusal);
+    // Node has let go of the socket: nobody else hears that it was reset
+    socket.on("error", () => {});
+    const refusal = new JudgeError("method_not_allowed", "this is no proxy");
+    afterAnswers(socket, () => refuseSocket(socket, refusal, 405, onRefusal));
   });
-  server.on("clientError", clientErrors.refuse);
+  server.on("clientError", createClientErrors(onRefusal));
   server.listen(port, host);
   try {
     await once(server, "listening");

@@ -102,22 +102,6 @@ describe("what is not a request", () => {
     });
   }
 
-  test("is refused after the answers to the requests before it, in the same write and in one of its own", async () => {
-    const body = JSON.stringify({ messages: [{ role: "user", content: "Add two and two." }] });
-    const requests = `${health}${postHead(chatPath, body.length)}${body}`;
-    for (const pieces of [
-      [`${requests}garbage\r\n\r\n`],
-      [requests, "garbage\r\n\r\n", "and more\r\n\r\n"],
-    ]) {
-      const client = rawClient(server.url);
-      for (const piece of pieces) await client.write(piece);
-      for (const status of [200, 200]) assert.equal((await client.answer())?.status, status);
-      assertEnvelope(await client.answer(), 400, "invalid_request");
-      assert.equal(await client.answer(), null);
-      client.close();
-    }
-  });
-
   test("is passed over after a request that ends the connection", async () => {
     const client = rawClient(server.url);
     await client.write(`${health.replace("Host", "Connection: close\r\nHost")}${health}`);

@@ -55,6 +55,27 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
+test("requests sent one behind the other before SIGTERM are all answered, the last with Connection: close", async () => {
+  const server = await startServe(config);
+  const client = rawClient(server.url);
+  const texts = Array.from({ length: 6 }, (_, index) => `Task ${index}. ${"Add two and two. ".repeat(40)}`);
+  const requests = texts.map((content) => {
+    const body = JSON.stringify({ messages: [{ role: "user", content }] });
+    return `${postHead(chatPath, body.length)}${body}`;
+  });
+  await client.write(requests.join(""));
+  server.signal("SIGTERM");
+  const answers = [];
+  for (let answer = await client.answer(); answer !== null; answer = await client.answer())
+    answers.push(answer);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    texts.map(() => 200),
+  );
+  assert.equal(answers.at(-1)!.headers.connection, "close");
+  assert.deepEqual(await server.ended(graceMs + marginMs), { code: 0, signal: null });
+});
+
 test("what began before SIGTERM is answered after it, with Connection: close: a request, a preflight", async () => {
   const origin = "http://a.example";
   const server = await startServe(config.replace("[server]", `[server]\ncors_origins = ["${origin}"]`));
