@@ -47,7 +47,8 @@ test("every request is judged while one of two processes is killed, and the enco
 });
 
 test("a process that comes back takes what waits, however long another stays away", async () => {
-  const server = await startJudgeServer(tinyConfig, { "--processes": "2", "--threads": "1" });
+  const config = `[runtime]\nmax_batch = 1\n${tinyConfig}`;
+  const server = await startJudgeServer(config, { "--processes": "2", "--threads": "1" });
   const encoder = server.judges.encoders[0]!.encoder as OnnxEncoder;
   const downs = () =>
     server.logLines
@@ -61,16 +62,23 @@ test("a process that comes back takes what waits, however long another stays awa
       if (unsteady !== undefined) process.kill(unsteady, "SIGKILL");
       await sleep(5);
     }
-    const asked = Array.from({ length: 20 }, (_, index) => ask(server, `question ${index}`));
-    await sleep(1);
+    const downsBefore = downs().length;
+    let answered = 0;
+    const asked = Array.from({ length: 60 }, (_, index) =>
+      ask(server, `question ${index}: ${"some words ".repeat(60)}`).finally(() => answered++),
+    );
+    // by then the others are there as well
+    while (answered < 5) await sleep(1);
     process.kill(steady!, "SIGKILL");
+    while (downs().length === downsBefore) await sleep(1);
+    const answeredBefore = answered;
     const answers = await Promise.all(asked);
     const judged = answers.filter((reason) => reason === null).length;
     assert.ok(
       answers.every((reason) => reason === null || reason === "encoder_down"),
       `${answers}`,
     );
-    assert.ok(judged > 0, "what waited was judged by the process that came back");
+    assert.ok(judged > answeredBefore + 5, "what waited was judged by the process that came back");
     assert.ok(encoder.up);
   } finally {
     await server.close();
