@@ -8,7 +8,7 @@ export interface Exchange {
   readonly outgoing: ServerResponse;
 }
 
-/** Emitted by a request whose upload broke off, if it did so after it began to be read. */
+/** Emitted by a request whose upload breaks off. */
 export const uploadBroken = Symbol("upload broken");
 
 const newest = new WeakMap<Duplex, Exchange>();
