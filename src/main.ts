@@ -45,6 +45,7 @@ async function main(): Promise<number> {
   }
 }
 
+process.stderr.on("error", () => {});
 // whoever reads the output has left, as `head` does
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 process.exitCode = await main();

@@ -35,6 +35,8 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   let queue: Promise<unknown> = Promise.resolve();
   let pending: ReturnType<typeof switchOver> | null = null;
   let closed = false;
+  /** what a load has started beside the judges in service */
+  let loading: readonly BuiltEncoder[] = [];
   const live = createLiveRegistry(generationOf(first));
 
   function generationOf(mine: Judges): Generation {
@@ -52,25 +54,32 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
     };
   }
 
+  function refuseWhenClosed(): void {
+    if (closed) throw new JudgeError("reload_failed", "the server is ending; start it again");
+  }
+
   async function switchOver(): Promise<Readonly<Record<string, string>>> {
     pending = null;
-    if (closed) throw new JudgeError("reload_failed", "the server is ending; start it again");
+    refuseWhenClosed();
     if (!first.started)
       throw new JudgeError(
         "reload_failed",
         "the first load has not ended yet; try again when the server is ready",
       );
     const next = await compose(readConfig(), judges.encoders);
+    refuseWhenClosed();
+    loading = without(next.encoders, judges.encoders);
     try {
       await next.start();
-      if (closed) throw new JudgeError("config", "the server is ending; start it again");
+      refuseWhenClosed();
     } catch (error) {
-      const ended = without(next.encoders, judges.encoders);
-      await Promise.all(ended.map(({ encoder }) => encoder.close()));
-      for (const { config } of ended) {
+      await Promise.all(loading.map(({ encoder }) => encoder.close()));
+      for (const { config } of loading) {
         if (!judges.encoders.some((other) => other.config.id === config.id)) onEncoderGone(config.id);
       }
       throw error;
+    } finally {
+      loading = [];
     }
     judges = next;
     alive.add(next);
@@ -94,6 +103,8 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
     },
     async close() {
       closed = true;
+      // a load that hangs would never end by itself
+      await Promise.all(loading.map(({ encoder }) => encoder.close()));
       await queue;
       await live.settled();
       await judges.close();

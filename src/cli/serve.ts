@@ -1,5 +1,5 @@
 // `serve`: listens, loads, says what to paste, and ends cleanly on SIGTERM or Ctrl-C.
-import { openSync, writeSync } from "node:fs";
+import { constants, openSync, writeSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -10,12 +10,13 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";
 import { createProbabilityCache } from "../judge/probability-cache.js";
-import { createLog, fileTarget, type LogTarget, standardErrorTarget } from "../observe/log.js";
+import { createLineFile } from "../observe/line-file.js";
+import { createLog, type LogTarget, standardErrorTarget } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import { createReloader } from "../reload.js";
 import { baseUrl, curlLine, routesToml } from "./routes-text.js";
 import type { Terminal } from "./terminal.js";
-import { watch } from "./watch.js";
+import { snapshot, watch } from "./watch.js";
 
 /** New requests are still answered for so long after the signal, while the router learns that this server is ending. */
 const lameDuckMs = 500;
@@ -43,6 +44,7 @@ export async function serve(
   terminal: Terminal,
 ): Promise<void> {
   setFlagsFromString(collectorFlags);
+  terminal.outliveReaders();
   const config = readConfig();
   const { server } = config;
   const log = createLog(logTarget(config, terminal), config.log.level);
@@ -51,6 +53,8 @@ export async function serve(
   const cache = createProbabilityCache(config.runtime.cacheBytes);
   const compose = (next: Config, running: Judges["encoders"]) =>
     composeJudges(next, observers, { running, cache });
+  const paths = () => filesOf(readConfig, options);
+  const first = options.watch ? await snapshot(await paths()) : "";
   const judges = await compose(config, []);
   const reloader = createReloader({
     first: judges,
@@ -71,8 +75,12 @@ export async function serve(
   });
   const ended = terminal.nextSignal();
   let isReady = false;
-  // the outcome of a reload is in the log; before the first load has passed there is nothing to replace
-  const reload = () => void (isReady && reloader.reload().catch(() => {}));
+  let isReloadWanted = false;
+  // the outcome of a reload is in the log; what changes during the first load is read after it
+  const reload = () => {
+    if (isReady) void reloader.reload().catch(() => {});
+    else isReloadWanted = true;
+  };
   terminal.onHangup(reload);
   const listening = await listen(app, { ...server, onRefusal });
   log.listening({ pid: terminal.pid, host: listening.host, port: listening.port });
@@ -84,8 +92,8 @@ export async function serve(
     if (signal === undefined) {
       terminal.print(readyText(config, judges.registry.judges, baseUrl(listening.host, listening.port)));
       isReady = true;
-      if (options.watch)
-        void watch({ paths: () => filesOf(readConfig, options), onChange: reload, signal: watching.signal });
+      if (isReloadWanted) reload();
+      if (options.watch) void watch({ paths, first, onChange: reload, signal: watching.signal });
       log.closing({ signal: await ended });
       draining = true;
       graceMs = server.shutdownGraceMs;
@@ -118,10 +126,12 @@ async function filesOf(readConfig: () => Config, { configFile }: ServeOptions): 
 function logTarget({ log }: Config, terminal: Terminal): LogTarget {
   if (log.file === null) return standardErrorTarget(terminal.errorIsTerminal);
   try {
-    const descriptor = openSync(log.file, "a", 0o600);
+    // without O_NONBLOCK a pipe that nobody reads would keep the start for ever
+    const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+    const descriptor = openSync(log.file, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
     // a full disk shows at the first line only
     writeSync(descriptor, '{"level":30,"msg":"starting"}\n');
-    return fileTarget(descriptor);
+    return createLineFile(descriptor);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new JudgeError(

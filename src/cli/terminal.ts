@@ -13,6 +13,8 @@ export interface Terminal {
   print(text: string): void;
   /** writes to standard error, where progress belongs */
   note(text: string): void;
+  /** From now on the process lives on when those who read its output have left. */
+  outliveReaders(): void;
   /** all of standard input */
   readInput(): Promise<string>;
   /** the name of the next SIGTERM or SIGINT; called once, since later ones are then ignored */
@@ -34,6 +36,9 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
     },
     note: (line) => {
       process.stderr.write(`${line}\n`);
+    },
+    outliveReaders: () => {
+      process.stdout.removeAllListeners("error").on("error", () => {});
     },
     readInput: () => text(process.stdin),
     nextSignal: () =>

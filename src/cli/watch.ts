@@ -8,13 +8,15 @@ const intervalMs = 1000;
 export interface WatchOptions {
   /** asked anew each time, since a reload may change it */
   readonly paths: () => Promise<readonly string[]>;
+  /** what they were when they were read first */
+  readonly first: string;
   readonly onChange: () => void;
   readonly signal: AbortSignal;
 }
 
 /** Runs until the signal aborts. A change is told once it has been the same for two looks: files are often written slowly. */
-export async function watch({ paths, onChange, signal }: WatchOptions): Promise<void> {
-  let told = await snapshot(await paths());
+export async function watch({ paths, first, onChange, signal }: WatchOptions): Promise<void> {
+  let told = first;
   let last = told;
   while (!signal.aborted) {
     await sleep(intervalMs, undefined, { signal }).catch(() => {});
@@ -27,7 +29,8 @@ export async function watch({ paths, onChange, signal }: WatchOptions): Promise<
   }
 }
 
-async function snapshot(paths: readonly string[]): Promise<string> {
+/** Changes with every file among them. */
+export async function snapshot(paths: readonly string[]): Promise<string> {
   const lines = await Promise.all(
     paths.map(async (path) => {
       try {

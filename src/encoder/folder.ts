@@ -2,7 +2,7 @@
 // chat_template.jinja (which Transformers.js ignores, and which outranks the template in tokenizer_config.json).
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod";
@@ -71,6 +71,16 @@ export async function hashEncoderFolder(folder: string): Promise<Record<string, 
     hashes[name] = hash.digest("hex");
   }
   return hashes;
+}
+
+/** Changes with every file of the folder that decides a result, unless it is written within the file system's clock tick. */
+export async function stampEncoderFolder(folder: string): Promise<string> {
+  const names = await listDecidingFiles(folder);
+  const stamps = names.map(async (name) => {
+    const { mtimeMs, size, ino } = await stat(join(folder, name));
+    return `${name} ${mtimeMs} ${size} ${ino}`;
+  });
+  return (await Promise.all(stamps)).join("\n");
 }
 
 /**

@@ -82,9 +82,12 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       417,
     );
   });
+  /** connections that Node has let go of */
+  const detached = new Set<Duplex>();
   server.on("connect", (_: IncomingMessage, socket: Duplex) => {
-    // Node has let go of the socket: nobody else hears that it was reset
-    socket.on("error", () => {});
+    detached.add(socket);
+    // nobody else hears that it was reset
+    socket.on("error", () => {}).once("close", () => detached.delete(socket));
     const refusal = new JudgeError("method_not_allowed", "this is no proxy");
     afterAnswers(socket, () => refuseSocket(socket, refusal, 405, onRefusal));
   });
@@ -107,7 +110,10 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     async close(graceMs) {
       const closed = once(server, "close");
       server.close();
-      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      const timer = setTimeout(() => {
+        server.closeAllConnections();
+        for (const socket of detached) socket.destroy();
+      }, graceMs);
       await closed;
       clearTimeout(timer);
     },

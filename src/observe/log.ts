@@ -2,6 +2,7 @@
 // can get in.
 import { pino } from "pino";
 import pretty from "pino-pretty";
+import { createLineFile } from "./line-file.js";
 import type { JudgedSample } from "./metrics.js";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
@@ -59,34 +60,9 @@ export interface LogTarget {
   flush?(): void;
 }
 
-/**
- * Lines of requests wait this long for company, or until they are so many bytes: under load a write of its own for each
- * took a twentieth of the throughput.
- */
-const gatherMs = 50;
-const gatherBytes = 4096;
-/** What is kept of lines that cannot be written, since the disk is full. */
-const maxHeldBytes = 2 ** 20;
-
 /** JSON lines to standard error, pretty when that is a terminal. */
 export function standardErrorTarget(isTerminal: boolean): LogTarget {
-  return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : fileTarget(2);
-}
-
-/**
- * JSON lines to the end of an open file. What is held back is written at the process's end too; a log that cannot be written
- * costs its lines and nothing else.
- */
-export function fileTarget(descriptor: number): LogTarget {
-  const destination = pino.destination({
-    dest: descriptor,
-    sync: false,
-    minLength: gatherBytes,
-    periodicFlush: gatherMs,
-    maxLength: maxHeldBytes,
-  });
-  destination.on("error", () => {});
-  return destination;
+  return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : createLineFile(2);
 }
 
 export function createLog(target: LogTarget, level: LogLevel): Log {

@@ -111,6 +111,8 @@ export function createMetrics(): Metrics {
     registers,
   });
 
+  let rendering: Promise<string> | null = null;
+
   return {
     contentType: registry.contentType,
     request(route, outcome, status, totalMs) {
@@ -134,6 +136,12 @@ export function createMetrics(): Metrics {
     },
     encoderRestarted: (encoder) => restarts.inc({ encoder }),
     encoderUp: (encoder, isUp) => up.set({ encoder }, isUp ? 1 : 0),
-    render: () => registry.metrics(),
+    render() {
+      // for all that ask in one turn of the event loop: a connection can bring a thousand requests at once
+      rendering ??= registry.metrics().finally(() => {
+        rendering = null;
+      });
+      return rendering;
+    },
   };
 }

@@ -1,7 +1,7 @@
 // The ONNX adapter on the tiny encoder and on both embedded ones: the contract, the tiny encoder's reference values, and
 // padding on either side.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -11,6 +11,7 @@ import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { pooledKey } from "../../src/features/pooled.js";
 import { fixturePath, largestDifference, packagePath, parityRows, tinyRows } from "../support/fixtures.js";
 import { writePoisonable } from "../support/poisonable.js";
+import { rejection } from "../unit/refusal.js";
 import { encoderContract, relativeDifference } from "./encoder-contract.js";
 
 const chat: View = { template: "chat", maxTokens: 512, truncation: "middle" };
@@ -48,6 +49,22 @@ for (const { name, folder, view } of subjects) {
   const poison = { create: () => create(poisonable), text: "bad <poison>" };
   encoderContract({ name, view, create: () => create(folder), ...(name === "tiny-encoder" && { poison }) });
 }
+
+test("a folder that changes while it is read is not taken for what it was", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "changing-"));
+  cpSync(fixturePath("tiny-encoder"), folder, { recursive: true });
+  const encoder = create(folder);
+  try {
+    const starting = rejection("encoder", encoder.start());
+    await setTimeout(20);
+    cpSync(fixturePath("tiny-encoder/model.onnx"), join(folder, "new.tmp"));
+    renameSync(join(folder, "new.tmp"), join(folder, "model.onnx"));
+    assert.match((await starting).message, /changed while they were read/);
+  } finally {
+    await encoder.close();
+    rmSync(folder, { recursive: true });
+  }
+});
 
 for (const paddingSide of ["left", "right"] as const) {
   test(`tiny-encoder, padded on the ${paddingSide}: every layer and mode equals the reference within 1e-4`, async (context) => {

@@ -126,6 +126,20 @@ test("SIGHUP while the judges are loading does not end the server", async () => 
   await hashOf(served);
 });
 
+for (const [how, args] of [
+  ["told by SIGHUP", []],
+  ["seen by --watch", ["--watch"]],
+] as const) {
+  test(`what changes during the first load is read after it: ${how}`, async () => {
+    files = newFiles();
+    served = await startServe("", { args: ["--config", files.config, ...args], until: /"msg":"listening"/ });
+    const hash = await changeHead(files.checkpoint, 7);
+    if (args.length === 0) served.signal("SIGHUP");
+    await until(() => count(served, "reloaded") === 1, "reloaded");
+    assert.equal(await hashOf(served), hash);
+  });
+}
+
 describe("--watch", () => {
   beforeEach(async () => {
     files = newFiles();

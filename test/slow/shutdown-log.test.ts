@@ -1,22 +1,29 @@
 // What the log does to a real `serve` process: a file that cannot be written, a disk that fills, a reader that leaves.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startServe } from "../cli/shutdown-process.js";
 import { chatPath } from "../http/limits-socket.js";
 import { chat, tinyConfig } from "../support/judge-server.js";
 
 const marginMs = 6000;
+/** of the default, a second at most is needed where nothing runs */
+const graceMs = 5000;
 const folder = mkdtempSync(join(tmpdir(), "judge-shutdown-"));
 after(() => rmSync(folder, { recursive: true }));
+const pipe = join(folder, "pipe");
+execFileSync("mkfifo", [pipe]);
 
 describe("the log", () => {
   for (const [name, file] of [
     ["in a folder that does not exist", join(folder, "none", "judge.log")],
     ["that is a folder", folder],
     ["on a full disk", "/dev/full"],
+    ["that is a pipe without a reader", pipe],
   ] as const) {
     test(`that cannot be written refuses the start with one line and exit code 2: a file ${name}`, async () => {
       const server = await startServe(`[log]\nfile = "${file}"\n${tinyConfig}`, { until: /prefill-judge: / });
@@ -68,6 +75,8 @@ describe("the log", () => {
         assert.deepEqual(statuses, [200, 404], `request ${request}, alive ${server.alive}: ${server.errors}`);
       }
       assert.ok(existsSync(file) && readFileSync(file).length <= 2048);
+      server.signal("SIGTERM");
+      assert.deepEqual(await server.ended(graceMs), { code: 0, signal: null });
     } finally {
       await server.kill();
     }
@@ -80,6 +89,33 @@ describe("the log", () => {
     });
     try {
       for (let request = 0; request < 20; request++) assert.equal((await post(server.url)).status, 200);
+      server.signal("SIGTERM");
+      assert.deepEqual(await server.ended(graceMs), { code: 0, signal: null });
+    } finally {
+      await server.kill();
+    }
+  });
+
+  test("whose reader reads no more stops no answer, and not the end", async () => {
+    const shell = "exec 2> >(exec sleep 60 > /dev/null 2>&1)";
+    const server = await startServe(tinyConfig, { shell, until: /ready on/ });
+    try {
+      // a pipe takes 64 KiB
+      for (let request = 0; request < 500; request++) assert.equal((await post(server.url)).status, 200);
+      server.signal("SIGTERM");
+      assert.deepEqual(await server.ended(graceMs), { code: 0, signal: null });
+    } finally {
+      await server.kill();
+    }
+  });
+
+  test("goes on, and so do the answers, when the reader of the output has left before it is ready", async () => {
+    const server = await startServe(tinyConfig, { shell: "exec > >(true)", until: /"judge ready"/ });
+    try {
+      await sleep(100);
+      assert.equal((await post(server.url)).status, 200);
+      server.signal("SIGTERM");
+      assert.deepEqual(await server.ended(graceMs), { code: 0, signal: null });
     } finally {
       await server.kill();
     }

@@ -116,6 +116,16 @@ describe("SIGTERM ends the server within its grace, exit code 0", { concurrency:
     });
   }
 
+  test("under a client that reads no answer and then asks for a tunnel", async () => {
+    const server = await startServe(config);
+    const client = rawClient(server.url, { heldOpen: true });
+    client.socket.pause();
+    await client.write(health.replace("/health", "/openapi.json").repeat(400));
+    await client.write("CONNECT a.example:1 HTTP/1.1\r\nHost: judge\r\n\r\n");
+    await sleep(500);
+    await endsInGrace(server, client);
+  });
+
   test("under an upload that was cut with a 408 and is held open by its client", async () => {
     const toml = config.replace("[server]", "[server]\nrequest_timeout_ms = 200");
     const server = await startServe(toml);

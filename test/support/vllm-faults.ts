@@ -35,6 +35,7 @@ export const faults: readonly (readonly [fault: Fault, code: ErrorCode, message:
   ["no JSON", "encoder_error", /names no hidden_states_path/],
   ["endless reply", "encoder_error", /over 1 MiB/],
   ["cut off", "encoder_down", /no vLLM server answers/],
+  ["switches protocols", "encoder_down", /no vLLM server answers/],
   ["hung", "encoder_down", /no reply within 150 ms/],
   ["half a reply", "encoder_down", /no reply within 150 ms/],
 ];

@@ -50,6 +50,7 @@ export type Fault =
   | "endless reply"
   | "cut off"
   | "cut off when kept"
+  | "switches protocols"
   | "hung"
   | "half a reply";
 

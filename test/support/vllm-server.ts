@@ -137,6 +137,10 @@ async function answer(
   if (ids.length >= contextLength || fault === "too long") return sendRecorded("too_long");
   if (ids.some((id) => id >= vocabularySize)) return refuse(400, "Token id is out of vocabulary");
   if (fault === "hung") return;
+  if (fault === "switches protocols") {
+    request.socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+    return;
+  }
   if (fault === "late reply") await sleep(60);
   if (fault === "no JSON") return void response.end("<html>");
   if (fault === "cut off") return void response.destroy();

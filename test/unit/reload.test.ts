@@ -19,7 +19,8 @@ interface Plan {
   readonly gate?: Promise<void>;
 }
 
-function createBench(first: Plan) {
+/** @param onClose told of every encoder that is closed */
+function createBench(first: Plan, onClose: (name: string) => void = () => {}) {
   const closed: string[] = [];
   const events: string[] = [];
   const logLines: { msg: string; reason?: string; judges?: object }[] = [];
@@ -31,7 +32,11 @@ function createBench(first: Plan) {
   const batches = { maxBatch: 1, maxBatchTokens: 1, maxWaitMs: 0, queueLimit: 1 };
   const runtime = { threads: 1, processes: 1, batches };
   const build = (name: string): BuiltEncoder => {
-    const encoder = { close: async () => void closed.push(name) } as unknown as BuiltEncoder["encoder"];
+    const close = async () => {
+      closed.push(name);
+      onClose(name);
+    };
+    const encoder = { close } as unknown as BuiltEncoder["encoder"];
     return { encoder, config: { id: name, type: "onnx", path: "/", model: null }, runtime };
   };
   const judgesOf = (wanted: Plan, running: readonly BuiltEncoder[]): Judges => {
@@ -170,10 +175,25 @@ test("a reload that is running when the server ends does not come into service, 
   await turn();
   const closing = reloader.close();
   open();
-  await rejection("config", reloaded);
+  await rejection("reload_failed", reloaded);
   await closing;
   assert.equal(serving(), "one");
-  assert.deepEqual(closed.toSorted(), ["a", "b"]);
+  assert.deepEqual([...new Set(closed)].toSorted(), ["a", "b"]);
+});
+
+test("a load that hangs ends with the server: its encoders are closed under it", async () => {
+  let fail!: (error: JudgeError) => void;
+  const gate = new Promise<void>((_, reject) => {
+    fail = reject;
+  });
+  const bench = createBench({ name: "one", encoders: ["a"] }, (name) => {
+    if (name === "b") fail(new JudgeError("encoder_down", "closed"));
+  });
+  const reloaded = bench.reload({ name: "two", encoders: ["b"], gate });
+  await turn();
+  const failed = rejection("encoder_down", reloaded);
+  await bench.reloader.close();
+  await failed;
 });
 
 describe("the log tells a reason without a path", () => {

@@ -65,8 +65,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   }
 
   function send(command: Command): void {
-    // a failed send means that the process is gone; its exit event tells what to do
-    child?.send(command, () => {});
+    // a failed send means that the process is gone, and so does no channel: without file descriptors to spare none was started
+    if (child?.connected) child.send(command, () => {});
   }
 
   function receive(report: Report): void {

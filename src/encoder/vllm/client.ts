@@ -157,6 +157,11 @@ async function exchange(
           readText(response).then((text) => resolve({ status: response.statusCode!, text }), reject);
         });
         request.on("error", reject);
+        // without a listener Node drops the connection and tells nobody
+        request.on("upgrade", (_, socket) => {
+          socket.destroy();
+          reject(new Error("the server switches protocols"));
+        });
         request.end(body);
       });
     } catch (error) {

@@ -1,5 +1,5 @@
 // A supervisor over real processes (supervisor-child.ts), with what it did on record.
-import { type ChildProcess, fork } from "node:child_process";
+import { ChildProcess, fork } from "node:child_process";
 import type { TestContext } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Tokens } from "../../../../src/encoder/encoder.js";
@@ -8,9 +8,9 @@ import { createSupervisor } from "../../../../src/encoder/onnx/supervisor.js";
 
 /**
  * ready: loads and works; frail: loads, dies of any work; exits: dies loading; refuses: cannot load; silent: loads
- * forever; missing: the program is not there; throws: spawn itself fails.
+ * forever; missing: the program is not there; throws: spawn itself fails; starved: no file descriptor is left for it.
  */
-export type Mode = "ready" | "frail" | "exits" | "refuses" | "silent" | "missing" | "throws";
+export type Mode = "ready" | "frail" | "exits" | "refuses" | "silent" | "missing" | "throws" | "starved";
 
 /** Fails when `promise` has not settled after `limitMs`: a test that hangs says nothing. */
 export async function inTime<T>(promise: Promise<T>, limitMs = 3000): Promise<T> {
@@ -24,6 +24,13 @@ export async function inTime<T>(promise: Promise<T>, limitMs = 3000): Promise<T>
   } finally {
     controller.abort();
   }
+}
+
+/** What fork gives without file descriptors: no channel, and an error soon. */
+function starved(): ChildProcess {
+  const child = new ChildProcess();
+  process.nextTick(() => child.emit("error", new Error("spawn EMFILE")));
+  return child;
 }
 
 /** @param modes of the first, second, … process; the last repeats */
@@ -42,6 +49,7 @@ export function supervise(
       const mode = modes[Math.min(launchedMs.length, modes.length - 1)]!;
       launchedMs.push(performance.now());
       if (mode === "throws") throw Object.assign(new Error("spawn ENOMEM"), { code: "ENOMEM" });
+      if (mode === "starved") return starved();
       const child = fork(new URL("./supervisor-child.js", import.meta.url), [mode, `${launchedMs.length}`], {
         serialization: "advanced",
         stdio: ["ignore", "ignore", "ignore", "ipc"],

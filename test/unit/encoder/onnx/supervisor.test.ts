@@ -118,13 +118,15 @@ test("a restart whose program cannot be started is one that failed", async (cont
   assert.deepEqual(await call("a"), [3, 1]);
 });
 
-test("a restart whose spawn throws is one that failed", async (context) => {
-  const { supervisor, call, ups } = supervise(context, ["ready", "throws", "ready"]);
-  await inTime(supervisor.start());
-  process.kill(supervisor.pid!, "SIGKILL");
-  await until(() => ups.length === 2);
-  assert.deepEqual(await call("a"), [3, 1]);
-});
+for (const mode of ["throws", "starved"] as const) {
+  test(`a restart whose spawn fails is one that failed: ${mode}`, async (context) => {
+    const { supervisor, call, ups } = supervise(context, ["ready", mode, "ready"]);
+    await inTime(supervisor.start());
+    process.kill(supervisor.pid!, "SIGKILL");
+    await until(() => ups.length === 2);
+    assert.deepEqual(await call("a"), [3, 1]);
+  });
+}
 
 test("an answer with another id is not taken for that of the call", async (context) => {
   const { supervisor, children } = supervise(context, ["ready"]);
