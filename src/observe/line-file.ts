@@ -26,35 +26,35 @@ export function createLineFile(descriptor: number): LineFile {
   /** what a write under way, or the next try, is to bring out */
   let rest: Buffer | null = null;
   let isWriting = false;
+  /** the last write failed: the next one waits for its time, however much there is to write */
+  let isFailing = false;
   let isTimed = false;
 
-  function later(work: () => void, ms: number): void {
+  function writeLater(ms: number): void {
     if (isTimed) return;
     isTimed = true;
     setTimeout(() => {
       isTimed = false;
-      work();
+      writeOut();
     }, ms).unref();
   }
 
-  function writeRest(): void {
-    if (rest === null || isWriting) return;
+  function writeOut(): void {
+    if (isWriting) return;
+    if (rest === null) {
+      if (held === "") return;
+      rest = Buffer.from(held);
+      held = "";
+    }
     isWriting = true;
     write(target, rest, (error, written) => {
       isWriting = false;
-      if (error) return later(writeRest, retryMs);
+      isFailing = error !== null;
+      if (isFailing) return writeLater(retryMs);
       rest = written < rest!.length ? rest!.subarray(written) : null;
-      if (rest !== null) writeRest();
-      else if (held.length >= gatherLength) flush();
-      else if (held !== "") later(flush, gatherMs);
+      if (rest !== null || held.length >= gatherLength) writeOut();
+      else if (held !== "") writeLater(gatherMs);
     });
-  }
-
-  function flush(): void {
-    if (rest !== null || held === "") return;
-    rest = Buffer.from(held);
-    held = "";
-    writeRest();
   }
 
   process.on("exit", () => {
@@ -72,10 +72,10 @@ export function createLineFile(descriptor: number): LineFile {
     write(line) {
       if (held.length + line.length > maxHeldLength) return;
       held += line;
-      if (held.length >= gatherLength) flush();
-      else later(flush, gatherMs);
+      if (held.length >= gatherLength && !isFailing) writeOut();
+      else writeLater(gatherMs);
     },
-    flush,
+    flush: writeOut,
   };
 }
 
