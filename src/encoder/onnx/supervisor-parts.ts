@@ -38,6 +38,7 @@ export interface Supervisor {
   readonly loading: boolean;
   /** process id of the running encoder process */
   readonly pid: number | undefined;
+  /** @throws JudgeError `encoder` when the first load fails, `encoder_down` when it has been closed */
   start(): Promise<LoadedFacts>;
   /**
    * Runs one work at a time, in order; what runs when the process dies is run once more by the next.

@@ -189,6 +189,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     },
     start() {
       return new Promise((resolve, reject) => {
+        if (state === "closed") return reject(encoderDown());
         firstLoad = { resolve, reject };
         launch();
       });

@@ -15,6 +15,13 @@ const gone = (pid: number | undefined) => {
   }
 };
 
+test("a start that comes after the end starts nothing", async (context) => {
+  const { supervisor, launchedMs } = supervise(context, ["ready"]);
+  await supervisor.close();
+  await rejection("encoder_down", inTime(supervisor.start()));
+  assert.equal(launchedMs.length, 0);
+});
+
 describe("a first load that fails rejects start, and nothing is restarted", () => {
   test("the process refuses the model", async (context) => {
     const { supervisor, launchedMs, downs } = supervise(context, ["refuses"]);
