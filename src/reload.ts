@@ -54,6 +54,15 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
     };
   }
 
+  async function endLoading(): Promise<void> {
+    const ended = loading;
+    loading = [];
+    await Promise.all(ended.map(({ encoder }) => encoder.close()));
+    for (const { config } of ended) {
+      if (!judges.encoders.some((other) => other.config.id === config.id)) onEncoderGone(config.id);
+    }
+  }
+
   function refuseWhenClosed(): void {
     if (closed) throw new JudgeError("reload_failed", "the server is ending; start it again");
   }
@@ -73,14 +82,10 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
       await next.start();
       refuseWhenClosed();
     } catch (error) {
-      await Promise.all(loading.map(({ encoder }) => encoder.close()));
-      for (const { config } of loading) {
-        if (!judges.encoders.some((other) => other.config.id === config.id)) onEncoderGone(config.id);
-      }
+      await endLoading();
       throw error;
-    } finally {
-      loading = [];
     }
+    loading = [];
     judges = next;
     alive.add(next);
     live.replace(generationOf(next));
@@ -104,7 +109,7 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
     async close() {
       closed = true;
       // a load that hangs would never end by itself
-      await Promise.all(loading.map(({ encoder }) => encoder.close()));
+      await endLoading();
       await queue;
       await live.settled();
       await judges.close();

@@ -13,6 +13,14 @@ after(() => rmSync(folder, { recursive: true }));
 const lineOf = (index: number) => `{"line":${index},"text":"${"ä".repeat(100)}"}\n`;
 const linesOf = (count: number) => Array.from({ length: count }, (_, index) => lineOf(index));
 
+/** A pipe, and the end of it that nobody reads yet. */
+function openPipe(name: string) {
+  const path = join(folder, name);
+  execFileSync("mkfifo", [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return { reader, file: createLineFile(openSync(path, constants.O_WRONLY)) };
+}
+
 test("a file gets every line, in order, soon after the last one", async () => {
   const path = join(folder, "file.log");
   const file = createLineFile(openSync(path, "a"));
@@ -26,10 +34,7 @@ test("a file gets every line, in order, soon after the last one", async () => {
 });
 
 test("a pipe whose reader pauses gets every line, in order, once it reads again; nobody waits for it", async () => {
-  const path = join(folder, "pipe");
-  execFileSync("mkfifo", [path]);
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const file = createLineFile(openSync(path, constants.O_WRONLY));
+  const { reader, file } = openPipe("pipe");
   const lines = linesOf(2000);
   for (const [index, line] of lines.entries()) {
     file.write(line);
@@ -54,10 +59,7 @@ test("a pipe whose reader pauses gets every line, in order, once it reads again;
 });
 
 test("what nobody takes is dropped beyond a megabyte, and what comes after is written whole", async () => {
-  const path = join(folder, "full");
-  execFileSync("mkfifo", [path]);
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const file = createLineFile(openSync(path, constants.O_WRONLY));
+  const { reader, file } = openPipe("full");
   const lines = linesOf(20_000);
   for (const line of lines) file.write(line);
   await sleep(200);
