@@ -7,6 +7,7 @@ import { composeJudges, type Judges } from "../compose.js";
 import { composeApp, readCruxSentences } from "../compose-app.js";
 import { encoderFiles } from "../compose-encoders.js";
 import type { Config } from "../config.js";
+import { stampOf } from "../encoder/folder.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";
 import { createProbabilityCache } from "../judge/probability-cache.js";
@@ -16,7 +17,7 @@ import { createMetrics } from "../observe/metrics.js";
 import { createReloader } from "../reload.js";
 import { baseUrl, curlLine, routesToml } from "./routes-text.js";
 import type { Terminal } from "./terminal.js";
-import { snapshot, watch } from "./watch.js";
+import { watch } from "./watch.js";
 
 /** New requests are still answered for so long after the signal, while the router learns that this server is ending. */
 const lameDuckMs = 500;
@@ -54,7 +55,7 @@ export async function serve(
   const compose = (next: Config, running: Judges["encoders"]) =>
     composeJudges(next, observers, { running, cache });
   const paths = () => filesOf(readConfig, options);
-  const first = options.watch ? await snapshot(await paths()) : "";
+  const first = options.watch ? await stampOf(await paths()) : "";
   const judges = await compose(config, []);
   const reloader = createReloader({
     first: judges,

@@ -1,7 +1,7 @@
 // Tells when a file that the judges are made of changes. Looks at sizes and times once a second: that also works on network
 // mounts and where files are replaced by renames or links.
-import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { stampOf } from "../encoder/folder.js";
 
 const intervalMs = 1000;
 
@@ -20,26 +20,11 @@ export async function watch({ paths, first, onChange, signal }: WatchOptions): P
   let last = told;
   while (!signal.aborted) {
     await sleep(intervalMs, undefined, { signal }).catch(() => {});
-    const now = await snapshot(await paths());
+    const now = await stampOf(await paths());
     if (now !== told && now === last) {
       told = now;
       onChange();
     }
     last = now;
   }
-}
-
-/** Changes with every file among them. */
-export async function snapshot(paths: readonly string[]): Promise<string> {
-  const lines = await Promise.all(
-    paths.map(async (path) => {
-      try {
-        const { mtimeMs, size, ino } = await stat(path);
-        return `${path} ${mtimeMs} ${size} ${ino}`;
-      } catch {
-        return `${path} -`;
-      }
-    }),
-  );
-  return lines.join("\n");
 }

@@ -73,14 +73,24 @@ export async function hashEncoderFolder(folder: string): Promise<Record<string, 
   return hashes;
 }
 
-/** Changes with every file of the folder that decides a result, unless it is written within the file system's clock tick. */
+/** Changes with every file among them, unless one is written again within the file system's clock tick. */
+export async function stampOf(paths: readonly string[]): Promise<string> {
+  const lines = await Promise.all(
+    paths.map(async (path) => {
+      try {
+        const { mtimeMs, size, ino } = await stat(path);
+        return `${path} ${mtimeMs} ${size} ${ino}`;
+      } catch {
+        return `${path} -`;
+      }
+    }),
+  );
+  return lines.join("\n");
+}
+
+/** The stamp of every file in the folder that decides a result. */
 export async function stampEncoderFolder(folder: string): Promise<string> {
-  const names = await listDecidingFiles(folder);
-  const stamps = names.map(async (name) => {
-    const { mtimeMs, size, ino } = await stat(join(folder, name));
-    return `${name} ${mtimeMs} ${size} ${ino}`;
-  });
-  return (await Promise.all(stamps)).join("\n");
+  return await stampOf((await listDecidingFiles(folder)).map((name) => join(folder, name)));
 }
 
 /**
