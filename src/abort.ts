@@ -40,3 +40,13 @@ export function withTimeout<T>(
     }
   });
 }
+
+/** Rejects with the signal's reason when it aborts first; `promise` goes on. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

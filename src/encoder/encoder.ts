@@ -35,13 +35,15 @@ export interface EncodeOptions {
   /** hidden-state indices: 0 = embeddings, k = output of block k */
   readonly layers: readonly number[];
   readonly pooling: readonly PoolingMode[];
-  /** aborts waiting; what already runs is finished and thrown away */
+  /** ends the wait of a text whose run has not begun; what runs already may be finished and delivered all the same */
   readonly signal?: AbortSignal;
   /**
    * when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be refused, and one for
    * which the queue has no room is; absent: all of them are done, as a selftest is while requests fill the queue
    */
   readonly expiresAt?: () => number;
+  /** whether others go first, but for a share of the time; absent: they do not */
+  readonly isBulk?: () => boolean;
 }
 
 /** What an encoder found out about one text. */

@@ -44,6 +44,7 @@ async function scorePrompts(
   const signal = clientSignal(context);
   for await (const batch of scoreBatches(judge, request.prompts.map(readableText), {
     signal: () => signal,
+    isBulk: true,
   })) {
     for (const judgement of batch) {
       enforceOnFailure(service, judge, judgement);

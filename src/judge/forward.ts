@@ -1,15 +1,16 @@
 // One forward for all judges that read the same encoder in the same view: it asks for the union of their layers, and equal
-// texts in flight share one run. A run goes on while anybody waits for it.
-import type { EncodeOptions, Encoder, Encoding, View } from "../encoder/encoder.js";
+// texts in flight share one run, each text by itself. A text waits for its run while anybody waits for it; what was run is
+// delivered, whoever still waits.
+import type { EncodeOptions, EncodeResult, Encoder, Encoding, View } from "../encoder/encoder.js";
 import type { JudgeError } from "../errors.js";
 import type { PoolingMode } from "../features/pooling.js";
 
-/** What one text came to, and the milliseconds of the run that encoded it. */
+/** What a text came to, and the milliseconds of the run that encoded it. */
 export interface Encoded {
   readonly encoding: Encoding | JudgeError;
-  /** true when another caller's run, or another place of the same call, encoded it */
-  readonly shared: boolean;
-  readonly milliseconds: { readonly tokenize: number; readonly prefill: number };
+  /** true when somebody else's run encoded it, or that of another place of the same call */
+  readonly isShared: boolean;
+  readonly milliseconds: EncodeResult["milliseconds"];
 }
 
 export interface Forward {
@@ -17,24 +18,27 @@ export interface Forward {
   /** Adds to the layers and modes that every run from now on delivers. */
   want(features: { layers: readonly number[]; pooling: readonly PoolingMode[] }): void;
   /**
-   * @throws the signal's reason when it aborts; what the encoder throws
+   * Settles when the text's run has ended, which may be after the signal's abort.
+   *
+   * @throws the signal's reason when it aborts before the run has begun; what the encoder throws
    */
-  encode(texts: readonly string[], limits: Limits): Promise<Encoded[]>;
+  encode(text: string, limits: Limits): Promise<Encoded>;
 }
 
-/** How long a caller waits. */
+/** How long a caller waits, and how urgently. */
 export interface Limits {
   readonly signal: AbortSignal;
   /** on performance.now()'s clock */
   readonly expiresAt: number;
+  /** others go first */
+  readonly isBulk: boolean;
 }
 
 interface Run {
   readonly controller: AbortController;
-  readonly results: Promise<Map<string, Omit<Encoded, "shared">>>;
-  waiters: number;
-  /** until when the most patient of the waiters waits */
-  readonly patience: { expiresAt: number };
+  readonly result: Promise<EncodeResult>;
+  /** who still waits */
+  readonly waiters: Set<Limits>;
 }
 
 export function createForward(encoder: Encoder, view: View): Forward {
@@ -42,27 +46,56 @@ export function createForward(encoder: Encoder, view: View): Forward {
   const pooling = new Set<PoolingMode>();
   const inFlight = new Map<string, Run>();
 
-  function start(texts: readonly string[], expiresAt: number): Run {
+  function start(text: string, first: Limits): Run {
     const controller = new AbortController();
-    const patience = { expiresAt };
+    const waiters = new Set([first]);
     const options: EncodeOptions = {
       view,
       layers: [...layers].sort((a, b) => a - b),
       pooling: [...pooling].sort(),
       signal: controller.signal,
-      expiresAt: () => patience.expiresAt,
+      // as long as the most patient waits, and as urgent as the most urgent
+      expiresAt: () => [...waiters].reduce((latest, { expiresAt }) => Math.max(latest, expiresAt), 0),
+      isBulk: () => [...waiters].every(({ isBulk }) => isBulk),
     };
-    const results = encoder
-      .encode(texts, options)
-      .then(({ encodings, milliseconds }) => {
-        return new Map(texts.map((text, index) => [text, { encoding: encodings[index]!, milliseconds }]));
-      })
-      .finally(() => {
-        for (const text of texts) if (inFlight.get(text) === run) inFlight.delete(text);
-      });
-    const run: Run = { controller, results, waiters: 0, patience };
-    for (const text of texts) inFlight.set(text, run);
+    const result = encoder.encode([text], options).finally(() => {
+      if (inFlight.get(text) === run) inFlight.delete(text);
+    });
+    const run: Run = { controller, result, waiters };
+    inFlight.set(text, run);
     return run;
+  }
+
+  /** Waits for a run; when the last who waits leaves, it is given up. */
+  async function join(run: Run, limits: Limits): Promise<EncodeResult> {
+    const { signal } = limits;
+    run.waiters.add(limits);
+    const leave = () => {
+      run.waiters.delete(limits);
+      if (run.waiters.size === 0) run.controller.abort(signal.reason);
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      return await run.result;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  async function encode(text: string, limits: Limits): Promise<Encoded> {
+    limits.signal.throwIfAborted();
+    // one object for each place that waits
+    const waiter = { ...limits };
+    const found = inFlight.get(text);
+    const run = found ?? start(text, waiter);
+    try {
+      const { encodings, milliseconds } = await join(run, waiter);
+      return { encoding: encodings[0]!, isShared: found !== undefined, milliseconds };
+    } catch (error) {
+      if (!run.controller.signal.aborted || limits.signal.aborted) throw error;
+      // those before gave it up while this one came
+      return await encode(text, limits);
+    }
   }
 
   return {
@@ -74,42 +107,8 @@ export function createForward(encoder: Encoder, view: View): Forward {
       // runs in flight do not deliver what is new: nobody joins them any more
       if (layers.size + pooling.size > before) inFlight.clear();
     },
-    async encode(texts, { signal, expiresAt }) {
-      signal.throwIfAborted();
-      const fresh = [...new Set(texts)].filter((text) => !inFlight.has(text));
-      const own = fresh.length > 0 ? start(fresh, expiresAt) : null;
-      const runOf = texts.map((text) => inFlight.get(text)!);
-      const runs = new Set(runOf);
-      for (const run of runs) {
-        run.waiters++;
-        run.patience.expiresAt = Math.max(run.patience.expiresAt, expiresAt);
-      }
-      try {
-        const results = await abortable(Promise.all([...runs].map((run) => run.results)), signal);
-        const found = new Map(results.flatMap((result) => [...result]));
-        return texts.map((text, place) => {
-          const shared = runOf[place] !== own || texts.indexOf(text) < place;
-          return { ...found.get(text)!, shared };
-        });
-      } finally {
-        for (const run of runs) {
-          run.waiters--;
-          if (run.waiters > 0 || !signal.aborted) continue;
-          for (const [text, other] of inFlight) if (other === run) inFlight.delete(text);
-          run.controller.abort(signal.reason);
-        }
-      }
-    },
+    encode,
   };
-}
-
-/** Rejects with the signal's reason when it aborts first. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 /** The forwards of one generation of judges: one for each encoder and view. */

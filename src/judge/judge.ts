@@ -1,6 +1,6 @@
 // One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged comes
 // back as an abstention, never as an exception, unless it is a bug or the client has left.
-import { withTimeout } from "../abort.js";
+import { abortable, withTimeout } from "../abort.js";
 import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
@@ -55,6 +55,8 @@ export interface JudgeOptions {
   readonly signal?: (() => AbortSignal) | undefined;
   /** when the request came, from which its deadline counts; on the judge's clock; absent: now */
   readonly arrivedMs?: number | undefined;
+  /** others go first */
+  readonly isBulk?: boolean;
 }
 
 export interface Judge
@@ -133,43 +135,49 @@ export function createJudge(parts: JudgeParts): Judge {
     return abstained(abstainReasonOf(error), waitedMs);
   }
 
-  async function judgeBatch(texts: readonly string[], limits: Limits): Promise<Judgement[]> {
-    if (prepared === null) throw new JudgeError("encoder_down", "the judge has not been prepared yet");
-    const { forward, cacheScope } = prepared;
-    const started = clock();
-    const encoded = await forward.encode(texts, limits);
-    const waited = clock() - started;
-    return encoded.map(({ encoding, shared, milliseconds }, place) => {
-      if (encoding instanceof JudgeError) return abstention(encoding, clock() - started);
-      const queue = Math.max(0, waited - milliseconds.tokenize - milliseconds.prefill);
-      try {
-        const headStarted = clock();
-        const { tokenCount: tokens, truncated } = encoding;
-        const found = { raw: probabilities(head, encoding.pooled, multiply), tokens, truncated };
-        cache.keep(cacheScope, texts[place]!, found);
-        const stages = { queue, ...milliseconds, head: clock() - headStarted };
-        return judged(found, shared ? "shared" : "miss", stages);
-      } catch (error) {
-        return abstention(asJudgeError(error), clock() - started);
-      }
-    });
-  }
-
-  async function judgeInTime(
-    texts: readonly string[],
-    { signal, arrivedMs }: JudgeOptions,
-  ): Promise<Judgement[]> {
+  /** Goes on when the signal aborts during the text's run: its result is kept. */
+  async function judgeText(text: string, limits: Limits): Promise<Judgement> {
     const started = clock();
     try {
-      const expiresAt = (arrivedMs ?? started) + parts.deadlineMs * texts.length;
-      const leftMs = expiresAt - started;
-      const late = () => new JudgeError("deadline", `the judge had no result within ${leftMs} ms`);
-      return await withTimeout(leftMs, late, signal?.(), (inner) =>
-        judgeBatch(texts, { signal: inner, expiresAt }),
-      );
+      if (prepared === null) throw new JudgeError("encoder_down", "the judge has not been prepared yet");
+      const { forward, cacheScope } = prepared;
+      const { encoding, isShared, milliseconds } = await forward.encode(text, limits);
+      if (encoding instanceof JudgeError) throw encoding;
+      const queue = Math.max(0, clock() - started - milliseconds.tokenize - milliseconds.prefill);
+      const headStarted = clock();
+      const { tokenCount: tokens, truncated } = encoding;
+      const found = { raw: probabilities(head, encoding.pooled, multiply), tokens, truncated };
+      cache.keep(cacheScope, text, found);
+      const stages = { queue, ...milliseconds, head: clock() - headStarted };
+      return judged(found, isShared ? "shared" : "miss", stages);
+    } catch (error) {
+      limits.signal.throwIfAborted();
+      return abstention(asJudgeError(error), clock() - started);
+    }
+  }
+
+  /** Texts that have no result in time abstain, the others have theirs. */
+  async function judgeInTime(
+    texts: readonly string[],
+    { signal, arrivedMs, isBulk = false }: JudgeOptions,
+  ): Promise<Judgement[]> {
+    const started = clock();
+    const judgements: (Judgement | undefined)[] = texts.map(() => undefined);
+    const expiresAt = (arrivedMs ?? started) + parts.deadlineMs * texts.length;
+    const leftMs = expiresAt - started;
+    const late = () => new JudgeError("deadline", `the judge had no result within ${leftMs} ms`);
+    try {
+      await withTimeout(leftMs, late, signal?.(), (inner) => {
+        const limits = { signal: inner, expiresAt, isBulk };
+        const judging = texts.map(async (text, place) => {
+          judgements[place] = await abortable(judgeText(text, limits), inner);
+        });
+        return Promise.all(judging);
+      });
+      return judgements as Judgement[];
     } catch (error) {
       const waited = clock() - started;
-      return texts.map(() => abstention(asJudgeError(error), waited));
+      return judgements.map((judgement) => judgement ?? abstention(asJudgeError(error), waited));
     }
   }
 

@@ -48,7 +48,11 @@ test("every request is judged while one of two processes is killed, and the enco
 
 test("a process that comes back takes what waits, however long another stays away", async () => {
   const config = `[runtime]\nmax_batch = 1\n${tinyConfig}`;
-  const server = await startJudgeServer(config, { "--processes": "2", "--threads": "1" });
+  const server = await startJudgeServer(config, {
+    "--processes": "2",
+    "--threads": "1",
+    "--deadline-ms": "60000",
+  });
   const encoder = server.judges.encoders[0]!.encoder as OnnxEncoder;
   const downs = () =>
     server.logLines

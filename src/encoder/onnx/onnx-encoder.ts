@@ -77,10 +77,11 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   const batcher = createBatcher({
     limits: parts.limits,
     async run(work) {
-      const { encodings, milliseconds } = expect(await pool.callOnce(work), "encoded");
+      const { encodings, milliseconds } = expect(await pool.run(work), "encoded");
       return { encodings: unpackEncodings(encodings), milliseconds };
     },
     runs: () => pool.upCount,
+    frameTokens: ({ template }) => facts?.frameTokens[template] ?? 0,
     clock: () => performance.now(),
   });
 
@@ -122,7 +123,7 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     async tokenize(texts, view) {
       const shortened = shorten(texts, view);
       const work: Work = { kind: "tokenize", texts: shortened.texts, view };
-      const { tokens } = expect(await pool.call(work), "tokenized");
+      const { tokens } = expect(await batcher.errand(() => pool.run(work)), "tokenized");
       return tokens.map(fromWire).map(shortened.flag);
     },
     async close() {

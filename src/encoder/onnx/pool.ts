@@ -11,22 +11,13 @@ export interface Pool {
   readonly pids: readonly number[];
   /** @throws JudgeError when one of the processes cannot load the model; the others are ended */
   start(): Promise<LoadedFacts>;
-  /** As the supervisor's, on a process without a run where there is one. */
-  call(work: Work): Promise<Answer>;
-  /** As the supervisor's. */
-  callOnce(work: Work): Promise<Answer>;
+  /** As the supervisor's, on a process that is free: whoever asks keeps to `upCount` runs at a time. */
+  run(work: Work): Promise<Answer>;
   close(): Promise<void>;
 }
 
 /** @param supervisors at least one, each of a process of its own */
 export function createPool(supervisors: readonly Supervisor[]): Pool {
-  const busy = new Set<Supervisor>();
-
-  function choose(): Supervisor {
-    const up = supervisors.filter((supervisor) => supervisor.up);
-    return (up.find((supervisor) => !busy.has(supervisor)) ?? up[0] ?? supervisors[0])!;
-  }
-
   async function close(): Promise<void> {
     await Promise.all(supervisors.map((supervisor) => supervisor.close()));
   }
@@ -50,15 +41,9 @@ export function createPool(supervisors: readonly Supervisor[]): Pool {
         throw error;
       }
     },
-    call: (work) => choose().call(work),
-    async callOnce(work) {
-      const supervisor = choose();
-      busy.add(supervisor);
-      try {
-        return await supervisor.callOnce(work);
-      } finally {
-        busy.delete(supervisor);
-      }
+    run(work) {
+      const free = supervisors.find(({ up, busy }) => up && !busy);
+      return (free ?? supervisors[0]!).run(work);
     },
     close,
   };

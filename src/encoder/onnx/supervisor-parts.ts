@@ -36,21 +36,17 @@ export interface Supervisor {
   readonly up: boolean;
   /** a process has been started and is not up yet */
   readonly loading: boolean;
+  /** a work runs */
+  readonly busy: boolean;
   /** process id of the running encoder process */
   readonly pid: number | undefined;
   /** @throws JudgeError `encoder` when the first load fails, `encoder_down` when it has been closed */
   start(): Promise<LoadedFacts>;
   /**
-   * Runs one work at a time, in order; what runs when the process dies is run once more by the next.
-   *
-   * @throws JudgeError `encoder_down` when there is no process, or it died twice of this; the signal's reason
-   */
-  call(work: Work, signal?: AbortSignal): Promise<Answer>;
-  /**
-   * The same, but does not run it again.
+   * Runs a work; one at a time.
    *
    * @throws ProcessLost when the process died of it or under it; JudgeError `encoder_down` when there is none
    */
-  callOnce(work: Work): Promise<Answer>;
+  run(work: Work): Promise<Answer>;
   close(): Promise<void>;
 }

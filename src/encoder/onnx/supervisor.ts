@@ -1,32 +1,28 @@
-// Keeps one encoder process alive: starts it, restarts it with back-off, sends what was in flight again once, and
-// lets callers stop waiting. Knows nothing of texts or models.
+// Keeps one encoder process alive: starts it, restarts it with back-off, and gives it one work at a time. Knows nothing of
+// texts or models; what waits, and what is run again, is the batcher's matter.
 import type { ChildProcess } from "node:child_process";
 import { JudgeError } from "../../errors.js";
 import { ProcessLost } from "./process-lost.js";
-import type { Answer, Command, LoadedFacts, Report, Work } from "./protocol.js";
+import type { Answer, Command, LoadedFacts, Report } from "./protocol.js";
 import type { Supervisor, SupervisorParts } from "./supervisor-parts.js";
+import { createWatchdog } from "./watchdog.js";
 
+/** The work that the process is busy with. */
 interface Job {
   readonly id: number;
-  readonly work: Work;
-  /** runs that are left */
-  attempts: number;
-  settled: boolean;
-  succeed(answer: Answer): void;
-  /** @param error a JudgeError, or the reason of the caller's signal */
-  fail(error: unknown): void;
+  resolve(answer: Answer): void;
+  reject(error: JudgeError): void;
 }
 
 const defaultBackOffMs = [50, 250, 1000, 3000, 10_000];
 
 export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { backOffMs = defaultBackOffMs, hangMs = 60_000, steadyMs = 10_000 } = parts;
-  /** one at a time: how long the job that runs may take, or how long the process must live to count as steady */
-  let watchdog: NodeJS.Timeout | undefined;
+  const watchdog = createWatchdog(hangMs, () => child?.kill("SIGKILL"));
+  /** how long the process must live to count as steady */
   let steadyTimer: NodeJS.Timeout | undefined;
   let child: ChildProcess | null = null;
   let state: "new" | "loading" | "up" | "down" | "closed" = "new";
-  let waiting: Job[] = [];
   let running: Job | null = null;
   let nextId = 1;
   let failuresInARow = 0;
@@ -79,7 +75,6 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       parts.events.up(report.facts, { restarts, loadMs: performance.now() - launchedMs });
       firstLoad?.resolve(report.facts);
       firstLoad = null;
-      next();
     } else if (report.kind === "failed") {
       if (firstLoad !== null) {
         state = "closed";
@@ -89,21 +84,24 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       refusal = report.error.message;
       child?.kill("SIGKILL");
     } else if (running?.id === report.id) {
-      const job = running;
-      running = null;
-      clearTimeout(watchdog);
       failuresInARow = 0;
-      job.succeed(report.answer);
-      next();
+      takeRunning()?.resolve(report.answer);
     }
+  }
+
+  /** The work that runs no more, if there is one. */
+  function takeRunning(): Job | null {
+    const job = running;
+    running = null;
+    watchdog.rest();
+    return job;
   }
 
   function lost(code: number | null, signal: string | null): void {
     child = null;
-    clearTimeout(watchdog);
     clearTimeout(steadyTimer);
     if (state === "closed") return;
-    const diedLoading = state === "loading";
+    const wasLoading = state === "loading";
     state = "down";
     if (firstLoad !== null) {
       state = "closed";
@@ -115,66 +113,13 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       firstLoad = null;
       return;
     }
-    requeue();
-    if (diedLoading) rejectAll(encoderDown());
+    takeRunning()?.reject(new ProcessLost());
     const retryMs = backOffMs[Math.min(failuresInARow, backOffMs.length - 1)]!;
     failuresInARow++;
     restarts++;
-    parts.events.down({ code, signal, retryMs, reason: refusal, wasLoading: diedLoading });
+    parts.events.down({ code, signal, retryMs, reason: refusal, wasLoading });
     refusal = null;
     restartTimer = setTimeout(launch, retryMs);
-  }
-
-  /** What ran when the process died goes back to the head of the queue, once. */
-  function requeue(): void {
-    const job = running;
-    running = null;
-    if (job === null || job.settled) return;
-    if (job.attempts > 0) waiting.unshift(job);
-    else job.fail(new ProcessLost());
-  }
-
-  function rejectAll(error: JudgeError): void {
-    const jobs = waiting;
-    waiting = [];
-    for (const job of jobs) job.fail(error);
-  }
-
-  function next(): void {
-    if (state !== "up" || running !== null) return;
-    const job = waiting.shift();
-    if (job === undefined) return;
-    running = job;
-    job.attempts--;
-    watchdog = setTimeout(() => child?.kill("SIGKILL"), hangMs).unref();
-    send({ kind: "work", id: job.id, work: job.work });
-  }
-
-  function submit(work: Work, attempts: number, signal?: AbortSignal): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (state !== "up") return reject(encoderDown());
-      const abort = () => {
-        waiting = waiting.filter((entry) => entry !== job);
-        job.fail(signal?.reason);
-      };
-      const settle = (report: () => void) => {
-        if (job.settled) return;
-        job.settled = true;
-        signal?.removeEventListener("abort", abort);
-        report();
-      };
-      const job: Job = {
-        id: nextId++,
-        work,
-        attempts,
-        settled: false,
-        succeed: (answer) => settle(() => resolve(answer)),
-        fail: (error) => settle(() => reject(error)),
-      };
-      signal?.addEventListener("abort", abort, { once: true });
-      waiting.push(job);
-      next();
-    });
   }
 
   return {
@@ -183,6 +128,9 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     },
     get loading() {
       return state === "loading";
+    },
+    get busy() {
+      return running !== null;
     },
     get pid() {
       return child?.pid;
@@ -194,18 +142,21 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
         launch();
       });
     },
-    async call(work, signal) {
-      signal?.throwIfAborted();
-      return await submit(work, 2, signal);
+    run(work) {
+      return new Promise((resolve, reject) => {
+        if (state !== "up") return reject(encoderDown());
+        if (running !== null) return reject(new JudgeError("internal", "the encoder process is busy"));
+        running = { id: nextId++, resolve, reject };
+        watchdog.watch();
+        send({ kind: "work", id: running.id, work });
+      });
     },
-    callOnce: (work) => submit(work, 1),
     async close() {
       state = "closed";
-      for (const timer of [restartTimer, watchdog, steadyTimer]) clearTimeout(timer);
+      for (const timer of [restartTimer, steadyTimer]) clearTimeout(timer);
       firstLoad?.reject(encoderDown());
       firstLoad = null;
-      running?.fail(encoderDown());
-      rejectAll(encoderDown());
+      takeRunning()?.reject(encoderDown());
       const closing = child;
       if (closing === null || closing.exitCode !== null || closing.signalCode !== null) return;
       await new Promise<void>((resolve) => {

@@ -89,13 +89,13 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     signal: AbortSignal,
   ): Promise<Encoding | JudgeError> {
     if (entry instanceof JudgeError) return entry;
-    const { expiresAt } = options;
+    const { expiresAt, isBulk = () => false } = options;
     const work = async () => {
       if (expiresAt !== undefined && expiresAt() <= performance.now()) throw overloaded();
       return await prefill(entry.ids, options, signal);
     };
     try {
-      const { pooled } = await limiter.run(work, signal, expiresAt === undefined);
+      const { pooled } = await limiter.run(work, signal, { isPatient: expiresAt === undefined, isBulk });
       return { pooled, tokenCount: entry.ids.length, truncated: entry.truncated };
     } catch (error) {
       signal.throwIfAborted();

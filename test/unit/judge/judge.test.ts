@@ -1,9 +1,11 @@
 // A judge on the real tiny encoder: what is judged, and what is abstained from and why.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { loadCheckpoint } from "../../../src/checkpoint/load.js";
 import { JudgeError } from "../../../src/errors.js";
 import { createJudge, type JudgeParts } from "../../../src/judge/judge.js";
+import { createProbabilityCache } from "../../../src/judge/probability-cache.js";
 import { scoreBatches } from "../../../src/judge/score.js";
 import { fixturePath } from "../../support/fixtures.js";
 import { rejection } from "../refusal.js";
@@ -81,6 +83,48 @@ test("a judgement that takes longer than the deadline is an abstention, and the 
   await busy;
   const patient = await prepared();
   assert.equal((await patient.judge.judge(["Hi"]))[0]!.abstained, null);
+});
+
+test("a result that comes after the deadline is kept: the next who asks for the text has it", async () => {
+  const cache = createProbabilityCache(100_000);
+  let endRun = () => {};
+  const runEnds = new Promise<void>((resolve) => {
+    endRun = resolve;
+  });
+  const slow = {
+    ...encoder,
+    up: true,
+    facts: encoder.facts,
+    async encode(...given: Parameters<typeof encoder.encode>) {
+      const [texts, { signal: _, ...options }] = given;
+      const result = await encoder.encode(texts, options);
+      if (options.expiresAt !== undefined) await runEnds;
+      return result;
+    },
+  };
+  const { judge } = await prepared({ encoder: slow, cache, deadlineMs: 20 });
+  assert.equal((await judge.judge(["Hi"]))[0]!.abstained, "deadline");
+  endRun();
+  await turn();
+  const [judgement] = await judge.judge(["Hi"]);
+  assert.deepEqual([judgement!.abstained, judgement!.cache], [null, "hit"]);
+});
+
+test("of several texts those that are done in time are judged, the others abstain", async () => {
+  const never = new Promise<never>(() => {});
+  const stuck = {
+    ...encoder,
+    up: true,
+    facts: encoder.facts,
+    encode: (...given: Parameters<typeof encoder.encode>) =>
+      given[0][0] === "stuck" ? never : encoder.encode(...given),
+  };
+  const { judge } = await prepared({ encoder: stuck, deadlineMs: 1000 });
+  const judgements = await judge.judge(["Hi", "stuck", null]);
+  assert.deepEqual(
+    judgements.map(({ abstained }) => abstained),
+    [null, "deadline", "no_user_text"],
+  );
 });
 
 test("a client that has left gets an exception, not a judgement", async () => {

@@ -14,8 +14,10 @@ import { rejection } from "../../refusal.js";
 const view: View = { template: "none", maxTokens: 512, truncation: "middle" };
 const options: EncodeOptions = { view, layers: [1], pooling: ["mean"] };
 
+/** A short text's tokens are its characters, so that each is known by them; a long one's a quarter, as is guessed. */
+const tokensOf = ({ length }: string) => (length < 200 ? length : length / 4);
+
 interface Run extends EncodeWork {
-  /** every text's token count is its length */
   finish(milliseconds?: number): Promise<void>;
   fail(error: unknown): Promise<void>;
 }
@@ -33,7 +35,7 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
           async finish(milliseconds = 1) {
             now += milliseconds;
             const encodings = work.texts.map(
-              (text): Encoding => ({ pooled: new Map(), tokenCount: text.length, truncated: false }),
+              (text): Encoding => ({ pooled: new Map(), tokenCount: tokensOf(text), truncated: false }),
             );
             resolve({ encodings, milliseconds: { tokenize: 0, prefill: milliseconds } });
             await turn();
@@ -45,6 +47,7 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
         });
       }),
     runs: () => up,
+    frameTokens: () => 0,
     clock: () => now,
   });
   /** The texts of a request, which is in no hurry. */
@@ -53,10 +56,19 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
     const { encodings } = await batcher.encode(texts, { ...options, expiresAt, ...more });
     return encodings.map((entry) => (entry instanceof JudgeError ? entry.code : entry.tokenCount));
   };
+  /** Runs of 1 to `count` times 50 tokens, at 10 ms a token. */
+  const learn = async (count: number) => {
+    for (let index = 1; index <= count; index++) {
+      void ask(["x".repeat(200 * ((index % 5) + 1))]);
+      await turn();
+      await runs.at(-1)!.finish(500 * ((index % 5) + 1));
+    }
+  };
   return {
     batcher,
     runs,
     ask,
+    learn,
     texts: () => runs.map((run) => run.texts),
     down: () => {
       up = 0;
@@ -74,7 +86,10 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
 describe("who runs with whom", () => {
   test("an idle encoder is given the first text at once; those that come meanwhile make up the next run", async () => {
     const { runs, ask, texts } = bench();
-    const answers = ["a", "bb", "ccc"].map((text) => ask([text]));
+    const first = ask(["a"]);
+    await turn();
+    const answers = [first, ...["bb", "ccc"].map((text) => ask([text]))];
+    await turn();
     assert.deepEqual(texts(), [["a"]]);
     await runs[0]!.finish();
     assert.deepEqual(texts(), [["a"], ["bb", "ccc"]]);
@@ -84,6 +99,7 @@ describe("who runs with whom", () => {
   test("texts of one call may run apart, and come back in their order", async () => {
     const { runs, ask, texts } = bench({ maxBatch: 2 });
     const answer = ask(["a", "bb", "ccc"]);
+    await turn();
     assert.deepEqual(texts(), [["a", "bb"]]);
     await runs[0]!.finish();
     await runs[1]!.finish();
@@ -92,6 +108,7 @@ describe("who runs with whom", () => {
   test("at most max_batch texts, and max_batch_tokens tokens as guessed", async () => {
     const { runs, ask, texts } = bench({ maxBatch: 3, maxBatchTokens: 100 });
     void ask(["first"]);
+    await turn();
     void ask(["a", "b", "c", "d"]);
     const long = "x".repeat(160);
     void ask([long, `${long}y`, `${long}z`]);
@@ -103,7 +120,9 @@ describe("who runs with whom", () => {
   });
   test("a text longer than max_batch_tokens runs alone", async () => {
     const { runs, ask, texts } = bench({ maxBatchTokens: 10 });
-    const answers = [ask(["first"]), ask(["y".repeat(400)]), ask(["y".repeat(400)])];
+    const first = ask(["first"]);
+    await turn();
+    const answers = [first, ask(["y".repeat(400)]), ask(["y".repeat(400)])];
     await runs[0]!.finish();
     await runs[1]!.finish();
     await runs[2]!.finish();
@@ -113,11 +132,12 @@ describe("who runs with whom", () => {
         .map((batch) => batch.length),
       [1, 1],
     );
-    assert.deepEqual(await Promise.all(answers), [[5], [400], [400]]);
+    assert.deepEqual(await Promise.all(answers), [[5], [100], [100]]);
   });
   test("another view, other layers and much longer texts wait for a run of their own, the oldest first", async () => {
     const { runs, ask, texts } = bench();
     void ask(["first"]);
+    await turn();
     void ask(["short"]);
     void ask(["layers"], { layers: [2] });
     void ask(["viewed"], { view: { ...view, maxTokens: 64 } });
@@ -132,6 +152,7 @@ describe("who runs with whom", () => {
   test("those nearest in length to the oldest come first", async () => {
     const { runs, ask, texts } = bench({ maxBatch: 3 });
     void ask(["first"]);
+    await turn();
     const [short, middle, long] = [100, 140, 180].map((size) => "x".repeat(size)) as [string, string, string];
     for (const text of [middle, long, short, `${short}y`, `${middle}y`]) void ask([text]);
     await runs[0]!.finish();
@@ -142,8 +163,10 @@ describe("who runs with whom", () => {
   test("with max_wait_ms the first text waits for company, and no longer", async () => {
     const { ask, texts } = bench({ maxWaitMs: 5, maxBatch: 2 });
     void ask(["a"]);
+    await turn();
     assert.deepEqual(texts(), []);
     void ask(["b"]);
+    await turn();
     assert.deepEqual(texts(), [["a", "b"]], "a full batch waits no more");
   });
 });
@@ -151,7 +174,9 @@ describe("who runs with whom", () => {
 describe("two processes", () => {
   test("each is given a text as long as it is free; then whoever is done takes what waits", async () => {
     const { runs, ask, texts } = bench({}, 2);
-    const answers = ["a", "bb", "ccc", "dddd"].map((text) => ask([text]));
+    const answers = ["a", "bb"].map((text) => ask([text]));
+    await turn();
+    answers.push(...["ccc", "dddd"].map((text) => ask([text])));
     assert.deepEqual(texts(), [["a"], ["bb"]]);
     await runs[1]!.finish();
     assert.deepEqual(texts().slice(2), [["ccc", "dddd"]]);
@@ -162,6 +187,7 @@ describe("two processes", () => {
   test("the texts of a call are shared out among those that are free", async () => {
     const { runs, ask, texts } = bench({}, 2);
     const answer = ask(["a", "b", "c", "d", "e"]);
+    await turn();
     assert.deepEqual(texts(), [
       ["a", "b", "c"],
       ["d", "e"],
@@ -172,7 +198,9 @@ describe("two processes", () => {
   });
   test("without any, what is there waits for the first that comes", async () => {
     const { runs, ask, texts, down, come } = bench({}, 2);
-    const answers = ["a", "bb", "ccc"].map((text) => ask([text]));
+    const answers = ["a", "bb"].map((text) => ask([text]));
+    await turn();
+    answers.push(ask(["ccc"]));
     down();
     await runs[0]!.fail(new ProcessLost());
     await runs[1]!.fail(new ProcessLost());
@@ -188,6 +216,7 @@ describe("two processes", () => {
   test("another one that comes takes what waits at once", async () => {
     const { texts, ask, come } = bench({ maxBatch: 1 });
     for (const text of ["a", "b"]) void ask([text]);
+    await turn();
     assert.deepEqual(texts(), [["a"]]);
     come();
     assert.deepEqual(texts(), [["a"], ["b"]]);
@@ -196,6 +225,7 @@ describe("two processes", () => {
     const { runs, ask, texts } = bench({}, 2);
     const poison = rejection("encoder_down", ask(["poison"]));
     const well = ask(["well"]);
+    await turn();
     await runs[0]!.fail(new ProcessLost());
     assert.deepEqual(texts(), [["poison"], ["well"], ["poison"]]);
     await runs[2]!.fail(new ProcessLost());
@@ -209,6 +239,7 @@ describe("admission", () => {
   test("what the queue has no room for is refused, text by text", async () => {
     const { runs, ask } = bench({ queueLimit: 2 });
     const running = ask(["running"]);
+    await turn();
     const waiting = ask(["a", "b", "c"]);
     assert.deepEqual(await ask(["d"]), ["overloaded"]);
     await runs[0]!.finish();
@@ -218,6 +249,7 @@ describe("admission", () => {
   test("work of the server's own, for which no deadline counts, waits however full the queue is", async () => {
     const { batcher, runs, ask } = bench({ queueLimit: 1 });
     void ask(["running"]);
+    await turn();
     const waiting = ask(["a"]);
     const selftest = batcher.encode(["b", "c"], options);
     assert.deepEqual(await ask(["d"]), ["overloaded"]);
@@ -229,6 +261,7 @@ describe("admission", () => {
   test("a client that leaves frees its place, and the others of its batch are answered", async () => {
     const { runs, ask, texts } = bench({ queueLimit: 2 });
     void ask(["running"]);
+    await turn();
     const controller = new AbortController();
     const leaving = rejection("client_gone", ask(["a"], { signal: controller.signal }));
     const staying = ask(["b"]);
@@ -240,27 +273,89 @@ describe("admission", () => {
     assert.deepEqual(texts()[1], ["b", "c"]);
     assert.deepEqual([await staying, await late], [[1], [1]]);
   });
-  test("a text that cannot be done in time makes room for one that can", async () => {
+  test("a text that cannot be done in time makes room for one that can, once the encoder is known", async () => {
+    const { runs, ask, texts, learn } = bench();
+    await learn(10);
+    void ask(["running"]);
+    await turn();
+    // 101 tokens at 10 ms each
+    const late = ask(["y".repeat(400)], { expiresAt: () => 22_000 });
+    const fine = ask(["z".repeat(400)], { expiresAt: () => 30_000 });
+    await runs[10]!.finish(6500);
+    assert.deepEqual(await late, ["overloaded"]);
+    assert.deepEqual(texts()[11], ["z".repeat(400)]);
+    await runs[11]!.finish();
+    assert.deepEqual(await fine, [100]);
+  });
+  test("before the encoder is known nothing is refused for want of time", async () => {
     const { runs, ask, texts } = bench();
     void ask(["x".repeat(40)]);
-    await runs[0]!.finish(110);
-    void ask(["running"]);
-    // 11 guessed tokens at 10 ms each
-    const late = ask(["y".repeat(40)], { expiresAt: () => 200 });
-    const fine = ask(["z".repeat(40)], { expiresAt: () => 10_000 });
-    await runs[1]!.finish(50);
-    assert.deepEqual(await late, ["overloaded"]);
-    assert.deepEqual(texts()[2], ["z".repeat(40)]);
-    await runs[2]!.finish();
-    assert.deepEqual(await fine, [40]);
+    await turn();
+    await runs[0]!.finish(1000);
+    const late = [
+      ask(["y".repeat(40)], { expiresAt: () => 1100 }),
+      ask(["z".repeat(40)], { expiresAt: () => 1100 }),
+    ];
+    await turn();
+    await runs[1]!.finish();
+    assert.equal(texts().length, 2);
+    assert.deepEqual(await Promise.all(late), [[40], [40]]);
   });
   test("the last one waiting is tried, however late: what is known of the speed may be wrong", async () => {
+    const { runs, ask, learn } = bench();
+    await learn(10);
+    const late = ask(["y".repeat(400)], { expiresAt: () => 15_001 });
+    await turn();
+    await runs[10]!.finish();
+    assert.deepEqual(await late, [100]);
+  });
+});
+
+describe("what was run", () => {
+  test("is delivered though its caller has left meanwhile", async () => {
     const { runs, ask } = bench();
-    void ask(["x".repeat(40)]);
-    await runs[0]!.finish(110);
-    const late = ask(["y".repeat(40)], { expiresAt: () => 111 });
+    const controller = new AbortController();
+    const answer = ask(["a"], { signal: controller.signal });
+    await turn();
+    controller.abort(new JudgeError("deadline", "late"));
+    await runs[0]!.finish();
+    assert.deepEqual(await answer, [1]);
+  });
+});
+
+describe("texts in bulk", () => {
+  const isBulk = () => true;
+  test("chats go first", async () => {
+    const { runs, ask, texts } = bench();
+    void ask(["running"]);
+    await turn();
+    void ask(["bulk"], { isBulk });
+    void ask(["chat"]);
+    await runs[0]!.finish();
     await runs[1]!.finish();
-    assert.deepEqual(await late, [40]);
+    assert.deepEqual(texts(), [["running"], ["chat"], ["bulk"]]);
+  });
+  test("get a tenth of the time however many chats wait", async () => {
+    const { runs, ask, texts } = bench({ maxBatch: 1 });
+    for (let index = 0; index < 100; index++) void ask([`chat${index}`]);
+    for (let index = 0; index < 100; index++) void ask([`bulk${index}`], { isBulk });
+    await turn();
+    for (let run = 0; run < 100; run++) await runs[run]!.finish(10);
+    const bulk = texts()
+      .slice(0, 100)
+      .filter(([text]) => text!.startsWith("bulk")).length;
+    assert.ok(bulk >= 9 && bulk <= 11, `${bulk} of 100 runs were in bulk`);
+  });
+  test("are urgent as soon as a chat waits for the same text", async () => {
+    const { runs, ask, texts } = bench();
+    void ask(["running"]);
+    await turn();
+    let waitsOnlyBulk = true;
+    void ask(["both"], { isBulk: () => waitsOnlyBulk });
+    void ask(["chat"]);
+    waitsOnlyBulk = false;
+    await runs[0]!.finish();
+    assert.deepEqual(texts()[1], ["both", "chat"]);
   });
 });
 
@@ -268,6 +363,7 @@ describe("a process that dies", () => {
   test("of a batch: each of its texts runs once more, alone; the one at fault fails", async () => {
     const { runs, ask, texts } = bench();
     void ask(["first"]);
+    await turn();
     const answers = [ask(["a"]), rejection("encoder_down", ask(["p"])), ask(["c"])];
     await runs[0]!.finish();
     await runs[1]!.fail(new ProcessLost());
@@ -283,6 +379,7 @@ describe("a process that dies", () => {
   test("and cannot be started again: all that waits is told", async () => {
     const { runs, ask, down, batcher } = bench();
     const calls = ["a", "b", "c"].map((text) => rejection("encoder_down", ask([text])));
+    await turn();
     down();
     await runs[0]!.fail(new JudgeError("encoder_down", "down"));
     batcher.giveUp();
@@ -294,10 +391,12 @@ describe("a process that dies", () => {
     const { runs, ask, texts } = bench();
     const controller = new AbortController();
     const left = rejection("client_gone", ask(["a"], { signal: controller.signal }));
+    await turn();
     controller.abort(new JudgeError("client_gone", "left"));
-    await left;
     await runs[0]!.fail(new ProcessLost());
+    await left;
     void ask(["b"]);
+    await turn();
     assert.deepEqual(texts(), [["a"], ["b"]]);
   });
 });

@@ -29,9 +29,7 @@ test("runs at the same time go to processes of their own", async (context) => {
   );
   assert.equal(pool.upCount, 2);
   for (let round = 1; round <= 2; round++) {
-    const answers = await inTime(
-      Promise.all([workOf("slow"), workOf("")].map((work) => pool.callOnce(work))),
-    );
+    const answers = await inTime(Promise.all([workOf("slow"), workOf("")].map((work) => pool.run(work))));
     assert.deepEqual(answers.map(received), [round, round]);
   }
 });
@@ -42,9 +40,9 @@ test("while one is gone the other works on, and there is one run at a time", asy
   process.kill(members[0]!.children[0]!.pid!, "SIGKILL");
   await until(() => !members[0]!.supervisor.up);
   assert.equal(pool.upCount, 1);
-  assert.equal(received(await inTime(pool.callOnce(workOf("")))), 1);
-  assert.equal(received(await inTime(pool.call(workOf("")))), 2);
-  assert.equal(received(await inTime(pool.callOnce(workOf("")))), 3);
+  assert.equal(received(await inTime(pool.run(workOf("")))), 1);
+  assert.equal(received(await inTime(pool.run(workOf("")))), 2);
+  assert.equal(received(await inTime(pool.run(workOf("")))), 3);
 });
 
 test("with none left every work is refused", async (context) => {
@@ -52,11 +50,10 @@ test("with none left every work is refused", async (context) => {
   await inTime(pool.start());
   for (const { children } of members) process.kill(children[0]!.pid!, "SIGKILL");
   await until(() => pool.upCount === 0);
-  await rejection("encoder_down", pool.call(workOf("")));
-  await rejection("encoder_down", pool.callOnce(workOf("")));
+  await rejection("encoder_down", pool.run(workOf("")));
   await until(() => pool.loading);
   await until(() => pool.upCount === 2 && !pool.loading);
-  assert.equal(received(await inTime(pool.callOnce(workOf("")))), 1);
+  assert.equal(received(await inTime(pool.run(workOf("")))), 1);
 });
 
 test("a pool of which one cannot load does not start, and leaves nothing running", async (context) => {

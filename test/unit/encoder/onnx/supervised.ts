@@ -83,8 +83,8 @@ export function supervise(
     ups,
     downs,
     /** launch number and works received, as the answering process says */
-    async call(text: string, signal?: AbortSignal): Promise<readonly number[]> {
-      const answer = await inTime(supervisor.call(workOf(text), signal));
+    async run(text: string): Promise<readonly number[]> {
+      const answer = await inTime(supervisor.run(workOf(text)));
       if (answer.kind !== "tokenized") throw new Error(`found an answer of kind ${answer.kind}`);
       return (answer.tokens[0] as Tokens).ids;
     },

@@ -1,4 +1,4 @@
-// Loading that fails, calls that are given up, and closing: everything settles, and no process is left.
+// Loading that fails, and closing: everything settles, and no process is left.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
@@ -49,70 +49,16 @@ describe("a first load that fails rejects start, and nothing is restarted", () =
   });
 });
 
-describe("a call that is given up", () => {
-  const left = () => new JudgeError("client_gone", "the client left");
-
-  test("before it is made: it is not sent", async (context) => {
-    const { supervisor, call } = supervise(context, ["ready"]);
-    await inTime(supervisor.start());
-    await rejection("client_gone", call("a", AbortSignal.abort(left())));
-    assert.deepEqual(await call("b"), [1, 1]);
-  });
-  test("while it waits: it is not sent, those before and behind it are answered", async (context) => {
-    const { supervisor, call } = supervise(context, ["ready"]);
-    await inTime(supervisor.start());
-    const controller = new AbortController();
-    const before = call("slow");
-    const waiting = rejection("client_gone", call("kill", controller.signal));
-    const behind = call("b");
-    controller.abort(left());
-    await waiting;
-    assert.deepEqual(await before, [1, 1]);
-    assert.deepEqual(await behind, [1, 2]);
-  });
-  test("while it runs: it is let go at once, and its answer is nobody else's", async (context) => {
-    const { supervisor, call } = supervise(context, ["ready"]);
-    await inTime(supervisor.start());
-    const controller = new AbortController();
-    const running = rejection("client_gone", call("slow", controller.signal));
-    const behind = call("b");
-    const started = performance.now();
-    controller.abort(left());
-    await running;
-    assert.ok(performance.now() - started < 40);
-    assert.deepEqual(await behind, [1, 2]);
-  });
-  test("while it runs, and the process dies of it: it is not sent again", async (context) => {
-    const { supervisor, call, ups } = supervise(context, ["ready"]);
-    await inTime(supervisor.start());
-    const controller = new AbortController();
-    const running = rejection("client_gone", call("hang", controller.signal));
-    controller.abort(left());
-    await running;
-    process.kill(supervisor.pid!, "SIGKILL");
-    await until(() => ups.length === 2);
-    assert.deepEqual(await call("b"), [2, 1]);
-  });
-  test("after its answer: nothing happens", async (context) => {
-    const { supervisor, call } = supervise(context, ["ready"]);
-    await inTime(supervisor.start());
-    const controller = new AbortController();
-    await call("a", controller.signal);
-    controller.abort(left());
-    assert.deepEqual(await call("b"), [1, 2]);
-  });
-});
-
 describe("close", () => {
-  test("ends the process, settles what runs and waits, and refuses what comes", async (context) => {
-    const { supervisor, call, children, launchedMs, downs } = supervise(context, ["ready"]);
+  test("ends the process, refuses what runs and what comes", async (context) => {
+    const { supervisor, run, children, launchedMs, downs } = supervise(context, ["ready"]);
     await inTime(supervisor.start());
-    const calls = ["hang", "b", "c"].map((text) => rejection("encoder_down", call(text)));
+    const running = rejection("encoder_down", run("hang"));
     await inTime(supervisor.close());
-    await Promise.all(calls);
+    await running;
     assert.equal(children[0]!.signalCode, "SIGKILL");
     assert.ok(gone(children[0]!.pid));
-    await rejection("encoder_down", call("late"));
+    await rejection("encoder_down", run("late"));
     await wait(50);
     assert.deepEqual([launchedMs.length, downs.length, supervisor.up], [1, 0, false]);
   });
@@ -152,14 +98,13 @@ describe("close", () => {
     await wait(100);
     assert.deepEqual([launchedMs.length, supervisor.up], [1, false]);
   });
-  test("with an answer still unread: the call settles once and nothing more is sent", async (context) => {
+  test("with an answer still unread: the work settles once and nothing more is sent", async (context) => {
     const { supervisor } = supervise(context, ["ready"]);
     await inTime(supervisor.start());
-    const calls = ["a", "b"].map((text) => supervisor.call(workOf(text)));
+    const settled = Promise.allSettled([supervisor.run(workOf("a"))]);
     block(60);
-    const settled = Promise.allSettled(calls);
     await inTime(supervisor.close());
-    assert.equal((await inTime(settled)).length, 2);
+    assert.equal((await inTime(settled)).length, 1);
     assert.equal(supervisor.up, false);
   });
   test("of a program that was not there has nothing to wait for", async (context) => {
