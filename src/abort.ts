@@ -1,5 +1,6 @@
 // Work that ends with its caller's signal, or when its time is up. The work is told through its own signal; whether it can
 // stop is its own matter.
+import { setMaxListeners } from "node:events";
 import type { JudgeError } from "./errors.js";
 
 /**
@@ -14,6 +15,8 @@ export async function linked<T>(
 ): Promise<T> {
   outer?.throwIfAborted();
   const controller = new AbortController();
+  // as many as the work has parts
+  setMaxListeners(0, controller.signal);
   const leave = () => controller.abort(outer?.reason);
   outer?.addEventListener("abort", leave, { once: true });
   try {

@@ -53,10 +53,12 @@ test("a judge of the configuration and a checkpoint in another view share the en
     assert.equal(judges[1]!.encoder, judges[0].encoder);
     const encode = context.mock.method(judges[0].encoder, "encode");
     await predict(judges, texts.slice(0, 4), terminal);
-    assert.deepEqual(encode.mock.calls.map(({ arguments: [, { view }] }) => view.maxTokens).sort(), [
-      256,
-      Math.min(2048, judges[0].encoder.facts.maxTokens),
-    ]);
+    const views = encode.mock.calls.map(({ arguments: [[text], { view }] }) => `${view.maxTokens} ${text}`);
+    const longest = Math.min(2048, judges[0].encoder.facts.maxTokens);
+    assert.deepEqual(
+      views.sort(),
+      [256, longest].flatMap((most) => texts.slice(0, 4).map((text) => `${most} ${text}`)).sort(),
+    );
   });
 });
 
