@@ -1,6 +1,6 @@
 // Puts the HTTP application together, on judges that are already composed.
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { clock, type Observers } from "./compose.js";
 import type { Config } from "./config.js";
 import { JudgeError } from "./errors.js";
@@ -9,6 +9,7 @@ import { createApp } from "./http/app.js";
 import { recordRefusal } from "./http/refusal.js";
 import { createSchemaCheck } from "./http/schema-check.js";
 import type { Service } from "./http/service.js";
+import { readRegularFile } from "./regular-file.js";
 import type { Reloader } from "./reload.js";
 import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
 
@@ -49,6 +50,8 @@ export function composeApp({ reloader, config, sentences, observers, version, dr
   };
 }
 
+const maxCruxBytes = 2 ** 20;
+
 /**
  * The fixed sentences of prompts/crux.json.
  *
@@ -56,13 +59,15 @@ export function composeApp({ reloader, config, sentences, observers, version, dr
  * @throws JudgeError `config`
  */
 export async function readCruxSentences(packageRoot: URL): Promise<CruxSentences> {
+  const name = "prompts/crux.json";
+  const remedy = "restore it from the package";
+  const path = fileURLToPath(new URL(name, packageRoot));
+  const bytes = await readRegularFile({ path, name, code: "config", remedy, maxBytes: maxCruxBytes });
   let content: unknown;
   try {
-    content = JSON.parse(await readFile(new URL("prompts/crux.json", packageRoot), "utf8"));
+    content = JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw new JudgeError("config", "prompts/crux.json is missing or not JSON; restore it from the package", {
-      cause: error,
-    });
+    throw new JudgeError("config", `${name} is not JSON; ${remedy}`, { cause: error });
   }
   return parseCruxSentences(content);
 }

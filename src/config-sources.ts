@@ -1,26 +1,21 @@
 // Reads the three sources of the configuration, TOML file, environment and flags, into the shape of the file, and checks
 // each against the one schema.
-import { readFileSync } from "node:fs";
 import { closest } from "fastest-levenshtein";
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { adminKeyVariable, ConfigFile, configFileVariable, keysVariable, settings } from "./config-schema.js";
 import { JudgeError } from "./errors.js";
 import { hasPrototypeKey } from "./prototype-key.js";
+import { readRegularFileSync } from "./regular-file.js";
+
+/** of a configuration, or of a file of keys */
+const maxFileBytes = 4 * 2 ** 20;
 
 /** @throws JudgeError `config` with file, line and column */
 export function readToml(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw new JudgeError(
-      "config",
-      `${file} cannot be read (${code}); give --config the path of a TOML file`,
-      { cause: error },
-    );
-  }
+  const remedy = "give --config the path of a TOML file";
+  const wanted = { path: file, name: file, code: "config", remedy, maxBytes: maxFileBytes } as const;
+  const text = readRegularFileSync(wanted).toString("utf8");
   try {
     return parseToml(text);
   } catch (error) {
@@ -139,15 +134,13 @@ export function hint(found: string, known: readonly string[]): string {
  * @throws JudgeError `config`; a message never holds a key
  */
 export function readKeysFile(setting: string, file: string): string[] {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw new JudgeError("config", `${setting}: ${file} cannot be read (${code}); name a readable file`, {
-      cause: error,
-    });
-  }
+  const text = readRegularFileSync({
+    path: file,
+    name: `${setting}: ${file}`,
+    code: "config",
+    remedy: "name a readable file",
+    maxBytes: maxFileBytes,
+  }).toString("utf8");
   const lines = text.split("\n").map((line) => line.trim());
   return checkKeys(
     file,

@@ -1,8 +1,8 @@
 // Reads a checkpoint of any format from the disk, with its selftest and notice where present.
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
+import { isMissing, readRegularFile } from "../regular-file.js";
 import type { CheckpointContent } from "./content.js";
 import { parseRouterJson, readRouterTensors } from "./router-json.js";
 import { parseRouterJson2, type RouterJson2, readRouterJson2, type TrainedView } from "./router-json-2.js";
@@ -113,30 +113,13 @@ function sha256(bytes: Uint8Array): string {
 async function readWhole(folder: string, name: string): Promise<Buffer>;
 async function readWhole(folder: string, name: string, presence: "optional"): Promise<Buffer | null>;
 async function readWhole(folder: string, name: string, presence?: "optional"): Promise<Buffer | null> {
+  const remedy = "a checkpoint is a folder with router.json and router.safetensors";
   const path = join(folder, name);
   try {
-    const facts = await stat(path);
-    if (!facts.isFile())
-      throw new JudgeError(
-        "checkpoint",
-        `${name} is not a regular file; a checkpoint is a folder with router.json and router.safetensors`,
-      );
-    if (facts.size > maxFileBytes) {
-      throw new JudgeError("checkpoint", `${name} has ${facts.size} bytes, wanted at most ${maxFileBytes}`);
-    }
-    return await readFile(path);
+    return await readRegularFile({ path, name, code: "checkpoint", remedy, maxBytes: maxFileBytes });
   } catch (error) {
-    if (error instanceof JudgeError) throw error;
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "ENOENT" && presence === "optional") return null;
-    const finding = code === "ENOENT" ? "is missing" : `cannot be read (${code})`;
-    throw new JudgeError(
-      "checkpoint",
-      `${name} ${finding}; a checkpoint is a folder with router.json and router.safetensors`,
-      {
-        cause: error,
-      },
-    );
+    if (presence === "optional" && isMissing(error)) return null;
+    throw error;
   }
 }
 

@@ -1,12 +1,14 @@
 // The commands that judge, show the routes and look after the set-up. Commands are imported when they run: starting is
 // quick only with what it needs.
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { configFileVariable } from "../config-schema.js";
 import { JudgeError } from "../errors.js";
+import { readRegularFileSync } from "../regular-file.js";
 import { configOf, withSettings } from "./command-options.js";
 import { baseUrl, routesToml } from "./routes-text.js";
 import type { Terminal } from "./terminal.js";
+
+const maxRoutesBytes = 16 * 2 ** 20;
 
 /** @param onWrong told when a command has found something to mend */
 export function addServeCommands(program: Command, terminal: Terminal, onWrong: () => void): void {
@@ -67,12 +69,12 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
 }
 
 function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError("usage", `${file} cannot be read (${code}); give the path of a file`, {
-      cause: error,
-    });
-  }
+  const remedy = "give the path of a file";
+  return readRegularFileSync({
+    path: file,
+    name: file,
+    code: "usage",
+    remedy,
+    maxBytes: maxRoutesBytes,
+  }).toString("utf8");
 }

@@ -1,14 +1,16 @@
 // Reads what tells a model's tokens from its folder: tokenizer.json, tokenizer_config.json, config.json and optionally
 // chat_template.jinja (which Transformers.js ignores, and which outranks the template in tokenizer_config.json).
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
+import { openRegularFile, readRegularFile, type WantedFile } from "../regular-file.js";
 import type { TokenizerFiles } from "./tokenizer.js";
 
+/** of a tokenizer's file; the largest known has 35 MB */
+const maxTextBytes = 2 ** 28;
 const TokenizerConfig = z.looseObject({
   chat_template: z
     .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
@@ -43,7 +45,7 @@ export async function readTokenizerFolder(folder: string): Promise<TokenizerFold
   const config = await readJson(folder, "tokenizer_config.json", TokenizerConfig);
   const model = await readJson(folder, "config.json", ModelConfig);
   const chatTemplate = names.includes("chat_template.jinja")
-    ? await readFile(join(folder, "chat_template.jinja"), "utf8")
+    ? (await readRegularFile(fileOf(folder, "chat_template.jinja", maxTextBytes))).toString("utf8")
     : defaultTemplate(config.chat_template);
   const limits = [config.model_max_length, model.max_position_embeddings].filter(
     (limit) => typeof limit === "number",
@@ -54,6 +56,12 @@ export async function readTokenizerFolder(folder: string): Promise<TokenizerFold
     padId: model.pad_token_id ?? 0,
     blockCount: model.num_hidden_layers ?? null,
   };
+}
+
+/** A file of the folder, for messages and for whoever opens it. */
+export function fileOf(folder: string, name: string, maxBytes: number): WantedFile {
+  const remedy = "restore it from the encoder's original files, or take it out where the model has none";
+  return { path: join(folder, name), name, code: "encoder", remedy, maxBytes };
 }
 
 /** The names of the files in the folder that decide a result, sorted. */
@@ -67,7 +75,9 @@ export async function hashEncoderFolder(folder: string): Promise<Record<string, 
   const hashes: Record<string, string> = {};
   for (const name of names) {
     const hash = createHash("sha256");
-    await pipeline(createReadStream(join(folder, name), { highWaterMark: 1 << 20 }), hash);
+    // the stream closes it
+    const handle = await openRegularFile(fileOf(folder, name, Number.POSITIVE_INFINITY));
+    await pipeline(handle.createReadStream({ highWaterMark: 1 << 20 }), hash);
     hashes[name] = hash.digest("hex");
   }
   return hashes;
@@ -122,12 +132,12 @@ export async function listFolder(folder: string): Promise<string[]> {
 }
 
 async function readJson<T>(folder: string, name: string, schema: z.ZodType<T>): Promise<T> {
+  const bytes = await readRegularFile(fileOf(folder, name, maxTextBytes));
   let content: unknown;
   try {
-    content = JSON.parse(await readFile(join(folder, name), "utf8"));
+    content = JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    const finding = error instanceof SyntaxError ? "is not JSON" : "cannot be read";
-    throw new JudgeError("encoder", `${name} ${finding}; restore it from the encoder's original files`, {
+    throw new JudgeError("encoder", `${name} is not JSON; restore it from the encoder's original files`, {
       cause: error,
     });
   }

@@ -1,5 +1,6 @@
 // What a configuration is refused for, and what the one line says.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -123,9 +124,21 @@ test("what is not TOML is named by line and column", () => {
 });
 
 test("a file that cannot be read is named together with the reason", () => {
-  const missing = join(folder, "missing.toml");
-  const { message } = refusal("config", () => loadConfig({ ...sources, file: missing }));
-  assert.equal(message, `${missing} cannot be read (ENOENT); give --config the path of a TOML file`);
+  const at = (name: string) => join(folder, name);
+  execFileSync("mkfifo", [at("pipe.toml")]);
+  for (const [path, finding] of [
+    [at("missing.toml"), "is missing"],
+    [at("pipe.toml"), "is a pipe, wanted a regular file"],
+    [folder, "is a folder, wanted a regular file"],
+    ["/dev/zero", "is a device, wanted a regular file"],
+  ] as const) {
+    const { message } = refusal("config", () => loadConfig({ ...sources, file: path }));
+    assert.equal(message, `${path} ${finding}; give --config the path of a TOML file`);
+    for (const setting of ["api_keys_file", "admin_key_file"]) {
+      const found = messageFor(`[server]\n${setting} = "${path}"`);
+      assert.equal(found, `server.${setting}: ${path} ${finding}; name a readable file`);
+    }
+  }
 });
 
 test("an empty [judges] is refused", () => {

@@ -10,14 +10,15 @@ const allowed: Readonly<Record<string, RegExp>> = {
   errors: /^$/,
   "prototype-key": /^$/,
   abort: /^errors\.ts$/,
+  "regular-file": /^errors\.ts$/,
   observe: /^$/,
   prompt: /^errors\.ts$/,
   features: /^errors\.ts$/,
   wasm: /^$/,
   verdict: /^errors\.ts$/,
   head: /^(features|wasm)\//,
-  checkpoint: /^((errors|prototype-key)\.ts$|(head|features)\/)/,
-  encoder: /^((abort|errors)\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
+  checkpoint: /^((errors|prototype-key|regular-file)\.ts$|(head|features)\/)/,
+  encoder: /^((abort|errors|regular-file)\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
   judge: /^((abort|errors)\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/encoder\.ts$)/,
   http: /^(errors\.ts$|(prompt|verdict|judge|observe)\/)/,
   cli: /^(?!encoder\/(onnx|vllm)\/|main\.ts$)/,
@@ -26,7 +27,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
   "compose-encoders": /./,
   train: /^(errors\.ts$|(features|head|wasm|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
   reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
-  config: /^((errors|prototype-key)\.ts$|verdict\/|encoder\/encoder\.ts$)/,
+  config: /^((errors|prototype-key|regular-file)\.ts$|verdict\/|encoder\/encoder\.ts$)/,
 };
 /** npm package → the files that may import it */
 const packages: Readonly<Record<string, RegExp>> = {

@@ -1,7 +1,14 @@
 // Reads an encoder folder: model.onnx beside the files that ../folder.ts reads.
 import { join } from "node:path";
 import { JudgeError } from "../../errors.js";
-import { listFolder, readTokenizerFolder, type TokenizerFolder } from "../folder.js";
+import { openRegularFile } from "../../regular-file.js";
+import {
+  fileOf,
+  listDecidingFiles,
+  listFolder,
+  readTokenizerFolder,
+  type TokenizerFolder,
+} from "../folder.js";
 
 export const modelFileName = "model.onnx";
 
@@ -16,6 +23,10 @@ export async function readEncoderFolder(folder: string): Promise<EncoderFolder> 
       "encoder",
       `no ${modelFileName} in the encoder folder; set the encoder's path to the folder that holds it`,
     );
+  }
+  // onnxruntime opens model.onnx and what it names by itself, and would wait at a pipe for ever
+  for (const name of await listDecidingFiles(folder)) {
+    await (await openRegularFile(fileOf(folder, name, Number.POSITIVE_INFINITY))).close();
   }
   return { ...(await readTokenizerFolder(folder)), modelFile: join(folder, modelFileName) };
 }

@@ -1,5 +1,6 @@
 // Checkpoint folders: the real fixture, and copies of it with one fault each.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -76,6 +77,18 @@ const damages: Readonly<Record<string, Damage>> = {
       rmSync(path("router.safetensors"));
       symlinkSync(join(root, "nowhere"), path("router.safetensors"));
     },
+  ],
+  "router.json is a pipe": [
+    "router.json",
+    (path) => {
+      rmSync(path("router.json"));
+      execFileSync("mkfifo", [path("router.json")]);
+    },
+  ],
+  "notice.txt is a pipe": ["notice.txt", (path) => execFileSync("mkfifo", [path("notice.txt")])],
+  "selftest.json is a dangling link": [
+    "selftest.json",
+    (path) => symlinkSync(join(root, "nowhere"), path("selftest.json")),
   ],
   "router.json is a folder": [
     "router.json",
