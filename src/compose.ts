@@ -2,6 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { type Checkpoint, loadCheckpoint } from "./checkpoint/load.js";
 import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./compose-encoders.js";
+import { type LoadLimits, loadStep } from "./compose-load.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
 import { hashEncoderFolder } from "./encoder/folder.js";
@@ -29,16 +30,18 @@ export interface BuiltEncoder {
 
 /** Judges that come into service together, on encoders of their own or taken over. */
 export interface Judges {
+  /** what they were made from */
+  readonly config: Config;
   readonly registry: Registry;
   readonly encoders: readonly BuiltEncoder[];
   /** true once `start` has passed */
   readonly started: boolean;
   /**
-   * Starts the encoders that do not run yet and passes every judge's selftest.
+   * Starts the encoders that do not run yet and passes every judge's selftest. Whoever gives it up closes the encoders.
    *
-   * @throws JudgeError with the first fault, one line
+   * @throws JudgeError with the first fault, or the first step that takes too long, one line; the signal's reason
    */
-  start(): Promise<void>;
+  start(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -50,6 +53,8 @@ export interface Given {
   readonly loaded?: ReadonlyMap<string, Checkpoint>;
   /** outlives the judges: what it holds is found by the hashes of what made it */
   readonly cache?: ProbabilityCache;
+  /** aborts when nobody wants them any more */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export const clock = () => performance.now();
@@ -57,20 +62,26 @@ export const clock = () => performance.now();
 /**
  * Loads the checkpoints and builds judges.
  *
- * @throws JudgeError `checkpoint` or `config`
+ * @throws JudgeError `checkpoint` or `config`, or of a step that takes too long; the signal's reason
  */
 export async function composeJudges(
   config: Config,
   observers: Observers,
-  { running = [], loaded = new Map(), cache = createProbabilityCache(0) }: Given = {},
+  { running = [], loaded = new Map(), cache = createProbabilityCache(0), signal }: Given = {},
 ): Promise<Judges> {
+  const { loadTimeoutMs: timeoutMs } = config.runtime;
+  const limits: LoadLimits = { timeoutMs, signal };
   const checkpoints = await Promise.all(
-    config.judges.map((judge) => loaded.get(judge.id) ?? loadCheckpoint(judge.checkpoint)),
+    config.judges.map(({ id, checkpoint: path }) => {
+      const step = { code: "checkpoint", late: `judges.${id}: the checkpoint has not been read` } as const;
+      return loaded.get(id) ?? loadStep(step, limits, () => loadCheckpoint(path));
+    }),
   );
   const runtime = encoderRuntime(config.runtime);
   const encoders = await Promise.all(
     config.encoders.map(async (encoder) => {
-      const found = await takeOver(running, encoder, runtime);
+      const step = { code: "encoder", late: `encoder ${encoder.id}: the files have not been read` } as const;
+      const found = await loadStep(step, limits, () => takeOver(running, encoder, runtime));
       return found ?? { encoder: observedEncoder(encoder, runtime, observers), config: encoder, runtime };
     }),
   );
@@ -84,15 +95,25 @@ export async function composeJudges(
   if (first === undefined) throw new JudgeError("config", "no judge is configured");
   let hasStarted = false;
   return {
+    config,
     get started() {
       return hasStarted;
     },
     registry: createRegistry([first, ...rest], config.defaultJudge),
     encoders,
-    async start() {
+    async start(signal) {
+      const limits: LoadLimits = { timeoutMs, signal };
       const started = clock();
-      await Promise.all(fresh.map(({ encoder }) => encoder.start()));
-      await Promise.all(judges.map((judge) => judge.prepare()));
+      const startEncoder = ({ encoder }: BuiltEncoder) => {
+        const step = { code: "encoder", late: `encoder ${encoder.id} has not loaded` } as const;
+        return loadStep(step, limits, () => encoder.start());
+      };
+      const prepare = (judge: Judge) => {
+        const step = { code: "checkpoint", late: `judge ${judge.id} has not passed its selftest` } as const;
+        return loadStep(step, limits, () => judge.prepare());
+      };
+      await Promise.all(fresh.map(startEncoder));
+      await Promise.all(judges.map(prepare));
       hasStarted = true;
       for (const judge of judges) logReady(judge, clock() - started, observers.log);
     },

@@ -38,6 +38,7 @@ const RuntimeTable = z.strictObject({
   processes: z.int().min(1).max(256).optional(),
   deadline_ms: z.int().min(1).max(3_600_000).optional(),
   on_failure: z.enum(["abstain", "error"]).optional(),
+  load_timeout_ms: z.int().min(100).max(86_400_000).optional(),
   max_batch: z.int().min(1).max(1024).optional(),
   max_batch_tokens: z.int().min(1).max(1_000_000).optional(),
   max_wait_ms: z.int().min(0).max(10_000).optional(),

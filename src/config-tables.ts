@@ -136,6 +136,7 @@ export function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["ru
     processes,
     deadlineMs: table.deadline_ms ?? 2000,
     onFailure: table.on_failure ?? "abstain",
+    loadTimeoutMs: table.load_timeout_ms ?? 300_000,
     batches: {
       maxBatch: table.max_batch ?? 32,
       maxBatchTokens: table.max_batch_tokens ?? 1024,

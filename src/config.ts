@@ -2,7 +2,7 @@
 // file, which outranks the embedded judges. Every fault is one line: what was found, where, what to do.
 import { dirname, resolve } from "node:path";
 import { toEncoder } from "./config-encoders.js";
-import { configFileVariable, type EncoderTable } from "./config-schema.js";
+import { type ConfigFile, configFileVariable, type EncoderTable } from "./config-schema.js";
 import { check, fromFlags, fromVariables, hint, readToml } from "./config-sources.js";
 import { absolute, embedded, toJudge, toLog, toRuntime, toServer } from "./config-tables.js";
 import type { BatchLimits, Truncation } from "./encoder/encoder.js";
@@ -106,6 +106,8 @@ export interface Config {
     readonly processes: number;
     readonly deadlineMs: number;
     readonly onFailure: "abstain" | "error";
+    /** of each step of a load: reading a checkpoint, loading an encoder, a judge's selftest */
+    readonly loadTimeoutMs: number;
     /** texts and tokens of one run of an encoder, how long the first waits for company, and how many may wait */
     readonly batches: BatchLimits;
     /** of results that are kept for texts that come again; 0: none */
@@ -114,6 +116,8 @@ export interface Config {
   /** only those that a judge uses */
   readonly encoders: readonly EncoderConfig[];
   readonly judges: readonly JudgeConfig[];
+  /** whether the file names them; else they are the embedded ones */
+  readonly namesJudges: boolean;
 }
 
 export interface ConfigSources {
@@ -124,6 +128,8 @@ export interface ConfigSources {
   readonly flags: Readonly<Record<string, string | undefined>>;
   /** folder of package.json: where the embedded judges lie */
   readonly packageRoot: string;
+  /** what is in service by now; absent at the start */
+  readonly running?: Config | undefined;
 }
 
 /** @throws JudgeError `config`, one line */
@@ -136,6 +142,7 @@ export function loadConfig(sources: ConfigSources): Config {
     );
   const content = file === undefined ? {} : readToml(file);
   const given = check(file ?? "configuration", content);
+  if (file !== undefined && sources.running !== undefined) refuseLoss(file, given, sources.running);
   const overlay = check("environment", fromVariables(sources.env));
   const flags = check("flags", fromFlags(sources.flags));
 
@@ -164,6 +171,7 @@ export function loadConfig(sources: ConfigSources): Config {
       used.has(id) ? [toEncoder(id, table, sources.env)] : [],
     ),
     judges,
+    namesJudges: own.judges !== undefined,
   };
   const names = judges.flatMap((judge) => [judge.id, ...judge.aliases]);
   if (config.defaultJudge !== null && !names.includes(config.defaultJudge)) {
@@ -173,6 +181,17 @@ export function loadConfig(sources: ConfigSources): Config {
     );
   }
   return deepFreeze(config);
+}
+
+/**
+ * A file that has lost its content, as one that is being written has: at the start it means the embedded judges, later a
+ * mishap.
+ */
+function refuseLoss(file: string, given: ConfigFile, running: Config): void {
+  const remedy = "write it again, or start the server again for the embedded judges";
+  if (Object.keys(given).length === 0) throw new JudgeError("config", `${file} is empty by now; ${remedy}`);
+  if (given.judges === undefined && running.namesJudges)
+    throw new JudgeError("config", `${file} has no [judges] any more; ${remedy}`);
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -15,8 +15,11 @@ export function withSettings(command: Command): Command {
   return command;
 }
 
-/** @throws JudgeError `config`, one line */
-export function configOf(command: Command, { packageRoot }: Terminal): Config {
+/**
+ * @param running what is in service by now, where it is read anew
+ * @throws JudgeError `config`, one line
+ */
+export function configOf(command: Command, { packageRoot }: Terminal, running?: Config): Config {
   const options = command.optsWithGlobals<Record<string, string>>();
   const flags = Object.fromEntries(
     command.options.map((option) => [option.long ?? "", options[option.attributeName()]]),
@@ -26,6 +29,7 @@ export function configOf(command: Command, { packageRoot }: Terminal): Config {
     env: process.env,
     flags,
     packageRoot: fileURLToPath(packageRoot),
+    running,
   });
 }
 

@@ -18,7 +18,11 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
       const { serve } = await import("./serve.js");
       const { watch, config } = command.opts() as { watch?: boolean; config?: string };
       const configFile = config ?? process.env[configFileVariable];
-      await serve(() => configOf(command, terminal), { watch: watch === true, configFile }, terminal);
+      await serve(
+        (running) => configOf(command, terminal, running),
+        { watch: watch === true, configFile },
+        terminal,
+      );
     });
 
   withSettings(program.command("score").description("judge a prompt, or a file of prompts, and exit"))

@@ -21,6 +21,10 @@ import { watch } from "./watch.js";
 
 /** New requests are still answered for so long after the signal, while the router learns that this server is ending. */
 const lameDuckMs = 500;
+/** Of the grace, for what ends after the last request: encoders and loads. */
+const endMs = 500;
+/** They may take as long as this where the grace is shorter; what hangs then is left. */
+const leastEndMs = 2000;
 /**
  * From many requests that wait long for the encoder V8 would learn to put what a request needs among the old objects, at once and
  * for all requests to come. There each dead one keeps young ones alive until a full collection: in a server that had judged
@@ -40,7 +44,7 @@ export interface ServeOptions {
  * @throws JudgeError when the address, the log, a checkpoint or an encoder is not to be had; nothing is left running
  */
 export async function serve(
-  readConfig: () => Config,
+  readConfig: (running?: Config) => Config,
   options: ServeOptions,
   terminal: Terminal,
 ): Promise<void> {
@@ -52,8 +56,8 @@ export async function serve(
   const observers = { log, metrics: createMetrics() };
   const sentences = await readCruxSentences(terminal.packageRoot);
   const cache = createProbabilityCache(config.runtime.cacheBytes);
-  const compose = (next: Config, running: Judges["encoders"]) =>
-    composeJudges(next, observers, { running, cache });
+  const compose = (next: Config, running: Judges["encoders"], signal?: AbortSignal) =>
+    composeJudges(next, observers, { running, cache, signal });
   const paths = () => filesOf(readConfig, options);
   const first = options.watch ? await stampOf(await paths()) : "";
   const judges = await compose(config, []);
@@ -94,15 +98,19 @@ export async function serve(
       terminal.print(readyText(config, judges.registry.judges, baseUrl(listening.host, listening.port)));
       isReady = true;
       if (isReloadWanted) reload();
-      if (options.watch) void watch({ paths, first, onChange: reload, signal: watching.signal });
+      const { signal } = watching;
+      if (options.watch) void watch({ paths, first, load: reloader.reload, signal });
       log.closing({ signal: await ended });
       draining = true;
       graceMs = server.shutdownGraceMs;
-      await terminal.sleep(Math.min(lameDuckMs, graceMs / 2));
+      const lastCallMs = Math.min(lameDuckMs, graceMs / 4);
+      await terminal.sleep(lastCallMs);
+      graceMs -= lastCallMs;
     }
   } finally {
+    terminal.endWithin(Math.max(graceMs, leastEndMs));
     watching.abort();
-    await listening.close(graceMs);
+    await listening.close(graceMs - Math.min(endMs, graceMs / 4));
     await reloader.close();
   }
 }

@@ -22,6 +22,8 @@ export interface Terminal {
   /** calls back on every SIGHUP, unless standard error is a terminal: its end is then the end */
   onHangup(callback: () => void): void;
   sleep(milliseconds: number): Promise<void>;
+  /** The process ends by then, whatever still keeps it. */
+  endWithin(milliseconds: number): void;
 }
 
 export function createTerminal(packageRoot: URL, version: string): Terminal {
@@ -53,6 +55,10 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
       if (process.stderr.isTTY !== true) process.on("SIGHUP", callback);
     },
     sleep: (milliseconds) => sleep(milliseconds),
+    // process.exit would wait for a thread that hangs in a call to the kernel
+    endWithin: (milliseconds) => {
+      setTimeout(() => process.kill(process.pid, "SIGKILL"), milliseconds).unref();
+    },
   };
 }
 

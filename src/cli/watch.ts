@@ -1,30 +1,65 @@
-// Tells when a file that the judges are made of changes. Looks at sizes and times once a second: that also works on network
-// mounts and where files are replaced by renames or links.
+// Sees to it that what the files hold comes into service. Looks at their sizes and times once a second: that also works on
+// network mounts and where files are replaced by renames or links.
 import { setTimeout as sleep } from "node:timers/promises";
 import { stampOf } from "../encoder/folder.js";
 
-const intervalMs = 1000;
+/** Looks between a load that failed and the next try with the same files, at most. */
+const mostPause = 64;
 
 export interface WatchOptions {
   /** asked anew each time, since a reload may change it */
   readonly paths: () => Promise<readonly string[]>;
   /** what they were when they were read first */
   readonly first: string;
-  readonly onChange: () => void;
+  /** @throws when what the files hold could not be brought into service */
+  readonly load: () => Promise<unknown>;
   readonly signal: AbortSignal;
+  /** between two looks */
+  readonly intervalMs?: number;
 }
 
-/** Runs until the signal aborts. A change is told once it has been the same for two looks: files are often written slowly. */
-export async function watch({ paths, first, onChange, signal }: WatchOptions): Promise<void> {
-  let told = first;
-  let last = told;
+/** A load of these files. */
+interface Attempt {
+  readonly stamp: string;
+  failures: number;
+  /** looks until the next try; null while it runs */
+  pause: number | null;
+}
+
+/**
+ * Runs until the signal aborts. Files are loaded once they have been the same for two looks, since they are often written
+ * slowly; and again, at ever longer intervals, for as long as that fails: its reason may have been a passing one.
+ */
+export async function watch({ paths, first, load, signal, intervalMs = 1000 }: WatchOptions): Promise<void> {
+  let served = first;
+  let last = first;
+  let newest: Attempt | null = null;
+
+  function attempt(mine: Attempt): void {
+    newest = mine;
+    mine.pause = null;
+    load().then(
+      () => {
+        served = mine.stamp;
+      },
+      () => {
+        mine.failures++;
+        mine.pause = Math.min(2 ** mine.failures, mostPause);
+      },
+    );
+  }
+
+  function look(now: string): void {
+    if (now === served) newest = null;
+    else if (now !== last) return;
+    else if (newest?.stamp !== now) attempt({ stamp: now, failures: 0, pause: null });
+    else if (newest.pause !== null && --newest.pause <= 0) attempt(newest);
+  }
+
   while (!signal.aborted) {
     await sleep(intervalMs, undefined, { signal }).catch(() => {});
     const now = await stampOf(await paths());
-    if (now !== told && now === last) {
-      told = now;
-      onChange();
-    }
+    if (!signal.aborted) look(now);
     last = now;
   }
 }

@@ -2,6 +2,7 @@
 // `<|im_end|>` or `[CLS]` stays text; the template's own ids are made once. Reads no file.
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../errors.js";
+import { createBoundedRun } from "./bounded-run.js";
 import type { Tokens, View } from "./encoder.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
 import { cutTokens } from "./truncate.js";
@@ -30,6 +31,9 @@ export interface Tokenizer {
   sharedPrefix(view: Pick<View, "template" | "templateArguments">): readonly number[];
 }
 
+/** For a template, or to take one apart: a hundredth is enough. */
+const partMs = 1000;
+
 /**
  * @throws JudgeError `encoder` when the tokenizer cannot be built, or when tokenising the parts one by one does not
  *   give the ids of the whole (checked on a few texts)
@@ -55,15 +59,29 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     return ids.flatMap((id) => (!specialIds.has(id) ? [id] : unknownId === undefined ? [] : [unknownId]));
   };
 
-  const bare = bareFrame(whole);
-  checkFrame(bare, plainIds, (text) => whole.encode(text));
+  const inTime = createBoundedRun(
+    partMs,
+    () =>
+      new JudgeError(
+        "encoder_error",
+        `the chat template, or a pattern of tokenizer.json, has not ended after ${partMs} ms; restore both from the encoder's original files`,
+      ),
+  );
+  const bare = inTime(() => {
+    const frame = bareFrame(whole);
+    checkFrame(frame, plainIds, (text) => whole.encode(text));
+    return frame;
+  });
   /** by the template's arguments; few, since they come from checkpoints */
   const chatFrames = new Map<string, Frame>();
   const chatFrameFor = (templateArguments: object, tokenizer: PreTrainedTokenizer): Frame => {
-    const render = (text: string) => renderChat(tokenizer, files.chatTemplate!, templateArguments, text);
-    const frame = chatFrame(tokenizer, specialTokens, render);
-    checkFrame(frame, plainIds, (text) => tokenizer.encode(render(text), { add_special_tokens: false }));
-    return frame;
+    const render = (text: string) =>
+      inTime(() => renderChat(tokenizer, files.chatTemplate!, templateArguments, text));
+    return inTime(() => {
+      const frame = chatFrame(tokenizer, specialTokens, render);
+      checkFrame(frame, plainIds, (text) => tokenizer.encode(render(text), { add_special_tokens: false }));
+      return frame;
+    });
   };
   if (files.chatTemplate !== null) chatFrames.set("{}", chatFrameFor({}, whole));
 

@@ -1,11 +1,11 @@
 // The judges that serve now, and their replacement while requests run: a request keeps the generation it began with, and
-// what a generation alone used ends after its last request.
+// what a generation alone used ends after its last request, or when too many generations wait for theirs.
 import type { Registry } from "./registry.js";
 
 /** Judges that came into service together. */
 export interface Generation {
   readonly registry: Registry;
-  /** Ends what only this generation used. */
+  /** Ends what only this generation used; requests on it that still run get what is said of an encoder that is down. */
   retire(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export interface Lease {
 export interface LiveRegistry {
   readonly current: Registry;
   acquire(): Lease;
-  /** From now on `next` serves; the one before is retired after its last lease, and after those before it. */
+  /** From now on `next` serves; the one before is retired after its last lease, or when two younger ones wait for theirs. */
   replace(next: Generation): void;
   /** Resolves when every replaced generation has been retired. */
   settled(): Promise<void>;
@@ -27,13 +27,38 @@ export interface LiveRegistry {
 interface Held {
   readonly generation: Generation;
   leases: number;
-  /** called when the last lease of a replaced generation ends */
-  onFree: (() => void) | null;
 }
 
+/** Replaced generations that may wait for their requests: each may have the processes of an encoder of its own. */
+const mostWaiting = 2;
+
 export function createLiveRegistry(first: Generation): LiveRegistry {
-  let current: Held = { generation: first, leases: 0, onFree: null };
-  let retired: Promise<void> = Promise.resolve();
+  let current: Held = { generation: first, leases: 0 };
+  /** replaced and in use, oldest first */
+  let waiting: Held[] = [];
+  const retiring = new Set<Promise<void>>();
+  let onSettled: (() => void)[] = [];
+
+  function retire(held: Held): void {
+    waiting = waiting.filter((other) => other !== held);
+    // a generation that cannot be retired must not keep the others
+    const retired = held.generation
+      .retire()
+      .catch(() => {})
+      .finally(() => {
+        retiring.delete(retired);
+        tellSettled();
+      });
+    retiring.add(retired);
+  }
+
+  function tellSettled(): void {
+    if (waiting.length + retiring.size > 0) return;
+    const told = onSettled;
+    onSettled = [];
+    for (const tell of told) tell();
+  }
+
   return {
     get current() {
       return current.generation.registry;
@@ -48,22 +73,22 @@ export function createLiveRegistry(first: Generation): LiveRegistry {
           if (released) return;
           released = true;
           held.leases--;
-          if (held.leases === 0) held.onFree?.();
+          if (held.leases === 0 && waiting.includes(held)) retire(held);
         },
       };
     },
     replace(next) {
       const old = current;
-      current = { generation: next, leases: 0, onFree: null };
-      const free = new Promise<void>((resolve) => {
-        if (old.leases === 0) resolve();
-        else old.onFree = resolve;
-      });
-      // a generation that cannot be retired must not keep the others
-      retired = Promise.all([retired, free])
-        .then(() => old.generation.retire())
-        .catch(() => {});
+      current = { generation: next, leases: 0 };
+      if (old.leases === 0) return retire(old);
+      waiting.push(old);
+      if (waiting.length > mostWaiting) retire(waiting[0]!);
     },
-    settled: () => retired,
+    settled() {
+      return new Promise((resolve) => {
+        onSettled.push(resolve);
+        tellSettled();
+      });
+    },
   };
 }

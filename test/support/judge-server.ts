@@ -65,14 +65,14 @@ export async function startConfigured(
   start: boolean,
 ): Promise<JudgeServer> {
   let current = toml;
+  const config = parse(current);
   const readConfig = () => parse(current);
-  const config = readConfig();
   const logLines: string[] = [];
   const log = createLog({ write: (line) => logLines.push(line) }, config.log.level);
   const observers = { log, metrics: createMetrics() };
   const cache = createProbabilityCache(config.runtime.cacheBytes);
-  const compose = (next: Config, running: Judges["encoders"]) =>
-    composeJudges(next, observers, { running, cache });
+  const compose = (next: Config, running: Judges["encoders"], signal?: AbortSignal) =>
+    composeJudges(next, observers, { running, cache, signal });
   const judges = await compose(config, []);
   const onEncoderGone = (id: string) => observers.metrics.encoderUp(id, false);
   const reloader = createReloader({ first: judges, readConfig, compose, log, onEncoderGone });

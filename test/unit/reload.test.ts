@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { abortable } from "../../src/abort.js";
 import type { BuiltEncoder, Judges } from "../../src/compose.js";
 import type { Config } from "../../src/config.js";
 import { JudgeError } from "../../src/errors.js";
@@ -15,14 +16,19 @@ interface Plan {
   readonly name: string;
   readonly encoders: readonly string[];
   readonly failsAt?: "read" | "compose" | "start";
-  /** start waits for it */
+  /** start waits for it, or compose */
   readonly gate?: Promise<void>;
+  readonly gateAt?: "compose" | "start";
 }
 
-/** @param onClose told of every encoder that is closed */
-function createBench(first: Plan, onClose: (name: string) => void = () => {}) {
+const never = new Promise<void>(() => {});
+
+/** @param onClose told of every encoder that is closed, which waits for what it returns */
+function createBench(first: Plan, onClose: (name: string) => Promise<void> | undefined = () => undefined) {
   const closed: string[] = [];
   const events: string[] = [];
+  /** what was in service when a configuration was read */
+  const readBeside: string[] = [];
   const logLines: { msg: string; reason?: string; judges?: object }[] = [];
   let plan = first;
   let failure = new JudgeError("checkpoint", "damaged; restore it");
@@ -34,7 +40,7 @@ function createBench(first: Plan, onClose: (name: string) => void = () => {}) {
   const build = (name: string): BuiltEncoder => {
     const close = async () => {
       closed.push(name);
-      onClose(name);
+      await onClose(name);
     };
     const encoder = { close } as unknown as BuiltEncoder["encoder"];
     return { encoder, config: { id: name, type: "onnx", path: "/", model: null }, runtime };
@@ -45,12 +51,13 @@ function createBench(first: Plan, onClose: (name: string) => void = () => {}) {
     );
     const judges = [{ id: "judge", checkpoint: { hash: wanted.name } }];
     return {
+      config: { plan: wanted } as unknown as Config,
       registry: { judges } as unknown as Judges["registry"],
       encoders,
       started: true,
-      async start() {
+      async start(signal) {
         events.push(`start ${wanted.name}`);
-        await wanted.gate;
+        if (wanted.gateAt !== "compose") await abortable(wanted.gate ?? Promise.resolve(), signal!);
         failAt("start", wanted);
         events.push(`started ${wanted.name}`);
       },
@@ -59,12 +66,14 @@ function createBench(first: Plan, onClose: (name: string) => void = () => {}) {
   };
   const reloader = createReloader({
     first: judgesOf(first, []),
-    readConfig() {
+    readConfig(running) {
+      readBeside.push((running as unknown as { plan: Plan }).plan.name);
       failAt("read", plan);
       return { plan } as unknown as Config;
     },
-    async compose(config, running) {
+    async compose(config, running, signal) {
       const wanted = (config as unknown as { plan: Plan }).plan;
+      if (wanted.gateAt === "compose") await abortable(wanted.gate!, signal);
       failAt("compose", wanted);
       return judgesOf(wanted, running);
     },
@@ -75,6 +84,7 @@ function createBench(first: Plan, onClose: (name: string) => void = () => {}) {
   return {
     closed,
     events,
+    readBeside,
     logLines,
     reloader,
     serving,
@@ -181,19 +191,82 @@ test("a reload that is running when the server ends does not come into service, 
   assert.deepEqual(closed.toSorted(), ["a", "b"]);
 });
 
-test("a load that hangs ends with the server: its encoders are closed under it", async () => {
-  let fail!: (error: JudgeError) => void;
-  const gate = new Promise<void>((_, reject) => {
-    fail = reject;
+for (const gateAt of ["compose", "start"] as const) {
+  test(`a load that hangs (${gateAt}) ends with the server`, async () => {
+    const bench = createBench({ name: "one", encoders: ["a"] });
+    const reloaded = bench.reload({ name: "two", encoders: ["b"], gate: never, gateAt });
+    await turn();
+    const failed = rejection("reload_failed", reloaded);
+    await bench.reloader.close();
+    await failed;
+    assert.deepEqual(bench.closed, gateAt === "start" ? ["b", "a"] : ["a"]);
   });
-  const bench = createBench({ name: "one", encoders: ["a"] }, (name) => {
-    if (name === "b") fail(new JudgeError("encoder_down", "closed"));
+
+  test(`a load that hangs (${gateAt}) has its time, then it is given up for the next one`, async (context) => {
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const { reload, serving, closed, logLines } = createBench({ name: "one", encoders: ["a"] });
+    const hanging = rejection("reload_failed", reload({ name: "two", encoders: ["b"], gate: never, gateAt }));
+    await turn();
+    const next = reload({ name: "three", encoders: ["c"] });
+    context.mock.timers.tick(9_999);
+    await turn();
+    assert.equal(serving(), "one");
+    context.mock.timers.tick(1);
+    assert.match((await hanging).message, /^given up after 10000 ms for a newer reload/);
+    await next;
+    assert.equal(serving(), "three");
+    assert.deepEqual(closed, gateAt === "start" ? ["b", "a"] : ["a"]);
+    assert.deepEqual(
+      logLines.map(({ msg }) => msg),
+      ["reload failed; the judges in service stay", "reloaded"],
+    );
   });
-  const reloaded = bench.reload({ name: "two", encoders: ["b"], gate });
+}
+
+test("a load that has had its time goes on until there is another one, which then follows at once", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { reload, serving } = createBench({ name: "one", encoders: ["a"] });
+  let open!: () => void;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const slow = reload({ name: "two", encoders: ["b"], gate });
   await turn();
-  const failed = rejection("encoder_down", reloaded);
-  await bench.reloader.close();
+  context.mock.timers.tick(60_000);
+  await turn();
+  open();
+  await slow;
+  assert.equal(serving(), "two");
+  const hanging = rejection("reload_failed", reload({ name: "three", encoders: ["b"], gate: never }));
+  await turn();
+  context.mock.timers.tick(60_000);
+  await reload({ name: "four", encoders: ["b"] });
+  await hanging;
+  assert.equal(serving(), "four");
+});
+
+test("an encoder that does not end keeps no load waiting", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const bench = createBench({ name: "one", encoders: ["a"] }, (name) =>
+    name === "stuck" ? never : undefined,
+  );
+  const failed = rejection(
+    "checkpoint",
+    bench.reload({ name: "two", encoders: ["stuck"], failsAt: "start" }),
+  );
+  await turn();
+  context.mock.timers.tick(5000);
   await failed;
+  await bench.reload({ name: "three", encoders: ["a"] });
+  assert.equal(bench.serving(), "three");
+});
+
+test("a configuration is read beside the one that is in service", async () => {
+  const { reload, readBeside } = createBench({ name: "one", encoders: ["a"] });
+  await rejection("checkpoint", reload({ name: "two", encoders: ["a"], failsAt: "start" }));
+  await reload({ name: "three", encoders: ["a"] });
+  await reload({ name: "four", encoders: ["a"] });
+  assert.deepEqual(readBeside, ["one", "one", "three"]);
 });
 
 describe("the log tells a reason without a path", () => {

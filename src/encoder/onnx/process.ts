@@ -2,6 +2,7 @@
 // nothing; what a user typed leaves it only as vectors.
 import { performance } from "node:perf_hooks";
 import { asJudgeError, JudgeError } from "../../errors.js";
+import { endWithParent } from "../end-with-parent.js";
 import { hashEncoderFolder } from "../folder.js";
 import { createTokenizer, tokenizeAll } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
@@ -80,14 +81,10 @@ async function handle(command: Command): Promise<Report> {
   }
 }
 
+endWithParent();
 process.on("message", (command: Command) => {
   queue = queue.then(async () => {
     const report = await handle(command);
     if (process.connected) process.send!(report);
   });
 });
-process.on("disconnect", () => process.exit(0));
-// The terminal's Ctrl-C, or its end, reaches the whole process group; the parent decides when this process ends.
-process.on("SIGINT", () => {});
-process.on("SIGTERM", () => {});
-process.on("SIGHUP", () => {});

@@ -1,5 +1,6 @@
 // Starts an encoder process.
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { spawnChild } from "../child.js";
 
 /**
  * glibc asks the kernel for huge pages: what a forward reads, tens of megabytes, lies in few of them. Takes 3 to 8 % less
@@ -9,11 +10,8 @@ const hugePages = "glibc.malloc.hugetlb=1";
 
 /** A process that waits for its first command, on an IPC channel with structured clone. */
 export function spawnEncoder(): ChildProcess {
-  return fork(new URL("./process.js", import.meta.url), {
-    serialization: "advanced",
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
-    execArgv: [],
-    env: { ...process.env, GLIBC_TUNABLES: withHugePages(process.env.GLIBC_TUNABLES) },
+  return spawnChild(new URL("./process.js", import.meta.url), {
+    env: { GLIBC_TUNABLES: withHugePages(process.env.GLIBC_TUNABLES) },
   });
 }
 

@@ -155,6 +155,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
           ? new JudgeError("encoder", `encoder ${id}: ${error.message}`, { cause: error })
           : error;
       }
+      if (isClosed) throw closed();
       sweeper = startSweeper({
         root: hiddenStatesRoot,
         intervalMs: parts.sweepIntervalMs,
