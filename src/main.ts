@@ -35,12 +35,10 @@ async function main(): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof JudgeError) {
-      process.stderr.write(`prefill-judge: ${error.message}\n`);
+      terminal.note(`prefill-judge: ${error.message}`);
       return 2;
     }
-    process.stderr.write(
-      `prefill-judge: internal error: ${error instanceof Error ? error.stack : String(error)}\n`,
-    );
+    terminal.note(`prefill-judge: internal error: ${error instanceof Error ? error.stack : String(error)}`);
     return 1;
   }
 }

@@ -9,9 +9,9 @@ export interface Terminal {
   readonly pid: number;
   readonly errorIsTerminal: boolean;
   readonly inputIsTerminal: boolean;
-  /** writes to standard output, with a line feed at the end */
+  /** writes to standard output, control characters escaped, with a line feed at the end */
   print(text: string): void;
-  /** writes to standard error, where progress belongs */
+  /** writes to standard error in the same way, where progress belongs */
   note(text: string): void;
   /** From now on the process lives on when those who read its output have left. */
   outliveReaders(): void;
@@ -34,10 +34,10 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
     errorIsTerminal: process.stderr.isTTY === true,
     inputIsTerminal: process.stdin.isTTY === true,
     print: (line) => {
-      process.stdout.write(`${line}\n`);
+      process.stdout.write(`${escaped(line)}\n`);
     },
     note: (line) => {
-      process.stderr.write(`${line}\n`);
+      process.stderr.write(`${escaped(line)}\n`);
     },
     outliveReaders: () => {
       process.stdout.removeAllListeners("error").on("error", () => {});
@@ -60,6 +60,14 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
       setTimeout(() => process.kill(process.pid, "SIGKILL"), milliseconds).unref();
     },
   };
+}
+
+/** Lines that no file can command a terminal with. Within JSON, which has its own escapes, they mean what they did. */
+export function escaped(lines: string): string {
+  return lines.replace(
+    /[^\P{Cc}\n\t]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Text of a file for a terminal: control characters, which could move the cursor or forge a line, are replaced. */

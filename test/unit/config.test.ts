@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { type Config, type ConfigSources, loadConfig } from "../../src/config.js";
 import { settings } from "../../src/config-schema.js";
 import { packagePath } from "../support/fixtures.js";
+import { refusal } from "./refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "prefill-judge-config-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -22,6 +23,36 @@ function load(toml: string | null, given: Partial<ConfigSources> = {}): Config {
     ...given,
   });
 }
+
+/** Reads the file again while `running` is in service. */
+const again = (toml: string, running: Config) => load(toml, { running });
+const own = '[judges.a]\ncheckpoint = "x"\nencoder = "minilm"\n';
+
+test("a file that has lost its judges is refused when it is read again, never taken for the embedded ones", () => {
+  const running = load(own);
+  assert.equal(running.namesJudges, true);
+  for (const [toml, finding] of [
+    ["", "is empty by now"],
+    [" \n\n", "is empty by now"],
+    ["# [judges.a]\n", "is empty by now"],
+    ["[server]\nport = 9000\n", "has no [judges] any more"],
+  ] as const) {
+    const { message } = refusal("config", () => again(toml, running));
+    const remedy = "write it again, or start the server again for the embedded judges";
+    assert.equal(message, `${join(folder, "judge.toml")} ${finding}; ${remedy}`);
+  }
+  assert.deepEqual(again(own, running), running);
+});
+
+test("a server of the embedded judges reads a file without judges again, but no empty one", () => {
+  for (const running of [load("[server]\nport = 9000\n"), load("")]) {
+    assert.equal(running.namesJudges, false);
+    assert.equal(again("[server]\nport = 9001\n", running).judges[0]!.id, "prefill-judge");
+    assert.equal(again(own, running).judges[0]!.id, "a");
+    refusal("config", () => again("", running));
+  }
+  assert.equal(load(null, { running: load(null) }).judges[0]!.id, "prefill-judge");
+});
 
 const embedded = {
   id: "prefill-judge",

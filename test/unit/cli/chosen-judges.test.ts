@@ -63,15 +63,15 @@ test("a judge of the configuration and a checkpoint in another view share the en
 });
 
 test("each checkpoint is read once", async (context) => {
-  const readFile = context.mock.method(fs, "readFile");
+  const open = context.mock.method(fs, "open");
   syncBuiltinESMExports();
   try {
     await withChosenJudge(config, { checkpoint: two, encoder, others: [four] }, async () => {});
   } finally {
-    readFile.mock.restore();
+    open.mock.restore();
     syncBuiltinESMExports();
   }
-  const read = readFile.mock.calls.map(({ arguments: [path] }) => String(path));
+  const read = open.mock.calls.map(({ arguments: [path] }) => String(path));
   for (const folder of [two, four]) {
     assert.equal(read.filter((path) => path === `${folder}/router.safetensors`).length, 1);
   }
