@@ -6,7 +6,7 @@ import { type LoadLimits, loadStep } from "./compose-load.js";
 import type { Config, EncoderConfig, JudgeConfig } from "./config.js";
 import type { Encoder } from "./encoder/encoder.js";
 import { hashEncoderFolder } from "./encoder/folder.js";
-import { JudgeError } from "./errors.js";
+import { JudgeError, withoutPaths } from "./errors.js";
 import { createForwards } from "./judge/forward.js";
 import { createJudge, type Judge, type JudgeParts } from "./judge/judge.js";
 import { createProbabilityCache, type ProbabilityCache } from "./judge/probability-cache.js";
@@ -164,8 +164,9 @@ function composeJudge(
       }),
     deadlineMs: runtime.deadlineMs,
     clock,
-    onFault({ code, cause }) {
-      log.fault({ judge: config.id, code, fault: cause instanceof Error ? cause.name : null });
+    onFault({ code, message, cause }) {
+      const fault = cause instanceof Error ? cause.name : null;
+      log.fault({ judge: config.id, code, reason: withoutPaths(message), fault });
     },
   });
 }

@@ -4,6 +4,7 @@ import { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../errors.js";
 import { createBoundedRun } from "./bounded-run.js";
 import type { Tokens, View } from "./encoder.js";
+import { encoderFault } from "./encoder-fault.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
 import { cutTokens } from "./truncate.js";
 
@@ -156,9 +157,7 @@ export function tokenizeAll(
     try {
       return tokenizer.tokenize(text, view);
     } catch (error) {
-      return error instanceof JudgeError
-        ? error
-        : new JudgeError("encoder_error", "the text cannot be tokenised", { cause: error });
+      return error instanceof JudgeError ? error : encoderFault("the text cannot be tokenised", error);
     }
   });
 }

@@ -17,8 +17,8 @@ export interface Log {
   judged(entry: JudgedEntry): void;
   /** a request that ended in an error of code `code`; `fault` is the class of an unexpected exception */
   refused(entry: { requestId: string; code: string; status: number; fault: string | null }): void;
-  /** a fault behind an abstention */
-  fault(entry: { judge: string; code: string; fault: string | null }): void;
+  /** a fault behind an abstention; `reason` is our own finding */
+  fault(entry: { judge: string; code: string; reason: string; fault: string | null }): void;
   /** `process`: its number, where there are several */
   encoderUp(entry: {
     encoder: string;

@@ -1,12 +1,23 @@
 // The vLLM adapter in service: several servers, limits, aborted calls, servers that go and come back, what is refused at
 // the start, and files that nobody came for.
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EncodeOptions, Encoder } from "../../src/encoder/encoder.js";
 import { JudgeError } from "../../src/errors.js";
+import { fixturePath } from "../support/fixtures.js";
 import {
   capturedLayers,
   encodeOne,
@@ -246,9 +257,17 @@ test("a start is refused in one line that names the encoder", async () => {
   await withVllm({}, async ({ server, folders: { root, outside } }) => {
     const missing = join(root, "missing");
     writeFileSync(join(outside, "file"), "");
+    const [looping, piped] = [join(outside, "looping"), join(outside, "piped")];
+    for (const folder of [looping, piped]) cpSync(fixturePath("tiny-encoder"), folder, { recursive: true });
+    const loop = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}";
+    writeFileSync(join(looping, "chat_template.jinja"), loop);
+    rmSync(join(piped, "tokenizer.json"));
+    execFileSync("mkfifo", [join(piped, "tokenizer.json")]);
     const given = { url: server.url, root, layers: capturedLayers };
     for (const [changes, message] of [
       [{ folder: missing }, /encoder folder cannot be read/],
+      [{ folder: looping }, /the chat template, or a pattern .* has not ended after 1000 ms/],
+      [{ folder: piped }, /tokenizer\.json is a pipe, wanted a regular file/],
       [{ hiddenStatesRoot: missing }, /hidden_states_root cannot be read \(ENOENT\)/],
       [{ hiddenStatesRoot: join(outside, "file") }, /hidden_states_root is not a folder/],
       [{ hiddenStatesRoot: outside }, /outside hidden_states_root/],

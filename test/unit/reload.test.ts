@@ -175,6 +175,20 @@ describe("encoders", () => {
   });
 });
 
+test("the third replaced generation ends the encoder of the first, whose request still runs", async () => {
+  const { reload, reloader, closed } = createBench({ name: "one", encoders: ["a"] });
+  const leases = [reloader.live.acquire()];
+  for (const name of ["b", "c", "d"]) {
+    await reload({ name, encoders: [name] });
+    leases.push(reloader.live.acquire());
+  }
+  await turn();
+  assert.deepEqual(closed, ["a"]);
+  for (const lease of leases) lease.release();
+  await reloader.close();
+  assert.deepEqual(closed.toSorted(), ["a", "b", "c", "d"]);
+});
+
 test("a reload that is running when the server ends does not come into service, and all encoders end", async () => {
   const { reload, reloader, serving, closed } = createBench({ name: "one", encoders: ["a"] });
   let open!: () => void;

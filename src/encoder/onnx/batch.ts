@@ -1,7 +1,8 @@
 // Texts → encodings inside the encoder process: tokenises, groups into batches, runs, and keeps one text's fault
 // from touching the others.
-import { asJudgeError, JudgeError } from "../../errors.js";
+import { JudgeError } from "../../errors.js";
 import type { Encoding, Tokens, View } from "../encoder.js";
+import { encoderFault } from "../encoder-fault.js";
 import { type Tokenizer, tokenizeAll } from "../tokenizer.js";
 import type { EncodeWork } from "./protocol.js";
 import type { OnnxSession, Padding, Wanted } from "./session.js";
@@ -96,15 +97,17 @@ async function runRows(
     );
     return rows.map((row, index) => checked(row, pooled[index]!));
   } catch (error) {
-    if (rows.length === 1) {
-      return [
-        new JudgeError("encoder_error", "the encoder failed on this text", { cause: asJudgeError(error) }),
-      ];
-    }
+    if (rows.length === 1) return [encoderFault(findingOf(error), error)];
     const single: (Encoding | JudgeError)[] = [];
     for (const row of rows) single.push(...(await runRows(parts, [row], wanted, prefix)));
     return single;
   }
+}
+
+/** onnxruntime's message names the operator; what else it says may tell token ids. */
+function findingOf(error: unknown): string {
+  const operator = /while running ([A-Za-z]{1,40}) node/.exec(String(error))?.[1];
+  return `the encoder failed on this text${operator === undefined ? "" : ` in an operator ${operator}`}`;
 }
 
 function checked(

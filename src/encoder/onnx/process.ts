@@ -1,7 +1,8 @@
 // The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It prints
 // nothing; what a user typed leaves it only as vectors.
 import { performance } from "node:perf_hooks";
-import { asJudgeError, JudgeError } from "../../errors.js";
+import { JudgeError } from "../../errors.js";
+import { encoderFault } from "../encoder-fault.js";
 import { endWithParent } from "../end-with-parent.js";
 import { hashEncoderFolder } from "../folder.js";
 import { createTokenizer, tokenizeAll } from "../tokenizer.js";
@@ -61,13 +62,19 @@ async function answer(work: Work): Promise<Answer> {
   return { kind: "encoded", encodings: packEncodings(encodings), milliseconds };
 }
 
+/** Nobody reads a log of this process: what is no error of ours is told by its kind. */
+function faultOf(error: unknown): JudgeError {
+  if (error instanceof JudgeError) return error;
+  return new JudgeError("internal", encoderFault("the encoder's process failed", error).message);
+}
+
 async function handle(command: Command): Promise<Report> {
   if (command.kind === "load") {
     try {
       loaded = await load(command);
       return factsOf(loaded, command.threads);
     } catch (error) {
-      return { kind: "failed", error: toWire(asJudgeError(error)) };
+      return { kind: "failed", error: toWire(faultOf(error)) };
     }
   }
   try {
@@ -76,7 +83,7 @@ async function handle(command: Command): Promise<Report> {
     return {
       kind: "answer",
       id: command.id,
-      answer: { kind: "refused", error: toWire(asJudgeError(error)) },
+      answer: { kind: "refused", error: toWire(faultOf(error)) },
     };
   }
 }

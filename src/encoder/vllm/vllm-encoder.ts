@@ -4,6 +4,7 @@ import { linked } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
 import { orderWarning } from "../captured-order.js";
 import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
+import { encoderFault } from "../encoder-fault.js";
 import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
 import { overloaded } from "../overloaded.js";
 import { shorten } from "../shorten.js";
@@ -100,7 +101,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof JudgeError)) {
-        return new JudgeError("encoder_error", "the encoder failed on this text", { cause: error });
+        return encoderFault("the encoder failed on this text", error);
       }
       if (error.code === "encoder_down") probe.suspect();
       return error;

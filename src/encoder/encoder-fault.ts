@@ -1,0 +1,12 @@
+// An exception behind one text, as an error whose message tells its kind. The exception's own message may quote the text.
+import { JudgeError } from "../errors.js";
+
+/** @param finding in our words */
+export function encoderFault(finding: string, cause: unknown): JudgeError {
+  return new JudgeError("encoder_error", `${finding}: ${kindOf(cause)}`, { cause });
+}
+
+function kindOf(cause: unknown): string {
+  if (cause instanceof JudgeError) return cause.message;
+  return cause instanceof Error && /^[A-Za-z]{1,40}$/.test(cause.name) ? cause.name : "an unknown error";
+}
