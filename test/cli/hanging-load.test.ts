@@ -32,7 +32,7 @@ const hanging = (loadTimeoutMs: number) =>
     'type = "onnx"',
     `type = "vllm"
 base_url = "http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1"
-model = "tiny"
+served_model = "tiny"
 captured_layers = [0, 1, 2, 3]
 hidden_states_root = "${folder}"
 request_timeout_ms = 3600000`,

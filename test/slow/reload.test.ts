@@ -12,6 +12,7 @@ import { saveFiles } from "../../src/checkpoint/save.js";
 import { isRunning, type ServeProcess, startServe } from "../cli/shutdown-process.js";
 import { fixturePath } from "../support/fixtures.js";
 import { chat, tinyConfig } from "../support/judge-server.js";
+import { startVllmServer } from "../support/vllm-server.js";
 
 const root = mkdtempSync(join(tmpdir(), "judge-cli-reload-"));
 after(() => rmSync(root, { recursive: true }));
@@ -161,6 +162,45 @@ describe("--watch", () => {
     assert.equal(await hashOf(served), second);
     assert.deepEqual(served.encoderPids(), encoder);
     assert.equal(count(served, "reload"), 3, "once for each change");
+  });
+
+  test("never takes a configuration that is gone or empty for the embedded judges", async () => {
+    const old = await hashOf(served);
+    writeFileSync(files.config, "");
+    await until(() => count(served, "reload failed") >= 1, "refused");
+    rmSync(files.config);
+    await until(() => /serve\.toml is missing/.test(served.errors), "refused");
+    assert.equal(await hashOf(served), old);
+    const changed = await changeHead(files.checkpoint, 5);
+    writeFileSync(files.config, files.toml);
+    await until(() => count(served, "reloaded") === 1, "reloaded");
+    assert.equal(await hashOf(served), changed);
+  });
+
+  test("tries a load that failed for a passing reason again, until it succeeds", async () => {
+    const root = mkdtempSync(join(tmpdir(), "judge-cli-vllm-"));
+    const server = { root, outside: root, layers: [0, 1, 2, 3] };
+    const first = await startVllmServer(server);
+    const port = Number(new URL(first.url).port);
+    await first.close();
+    const vllm = `type = "vllm"
+base_url = "${first.url}"
+served_model = "tiny"
+captured_layers = [0, 1, 2, 3]
+hidden_states_root = "${root}"`;
+    writeFileSync(files.config, files.toml.replace('type = "onnx"', vllm));
+    await until(() => count(served, "reload failed") >= 2, "tried again");
+    assert.match(served.errors, /no vLLM server answers/);
+    await hashOf(served);
+    const second = await startVllmServer({ ...server, port });
+    try {
+      await until(() => count(served, "reloaded") === 1, "reloaded", 20_000);
+      assert.deepEqual(served.encoderPids(), []);
+      await hashOf(served);
+    } finally {
+      await second.close();
+      rmSync(root, { recursive: true });
+    }
   });
 
   test("follows the configuration to another checkpoint, and watches that one", async () => {
