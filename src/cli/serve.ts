@@ -79,6 +79,7 @@ export async function serve(
     draining: () => draining,
   });
   const ended = terminal.nextSignal();
+  void ended.then(() => terminal.endWithin(Math.max(server.shutdownGraceMs, leastEndMs)));
   let isReady = false;
   let isReloadWanted = false;
   // the outcome of a reload is in the log; what changes during the first load is read after it
@@ -108,7 +109,6 @@ export async function serve(
       graceMs -= lastCallMs;
     }
   } finally {
-    terminal.endWithin(Math.max(graceMs, leastEndMs));
     watching.abort();
     await listening.close(graceMs - Math.min(endMs, graceMs / 4));
     await reloader.close();
