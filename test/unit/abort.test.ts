@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { untilAborted as giveUp, withTimeout } from "../../src/abort.js";
+import { abortable, withTimeout } from "../../src/abort.js";
 import { JudgeError } from "../../src/errors.js";
 import { rejection } from "./refusal.js";
 
@@ -66,7 +66,7 @@ test("after the work the outer signal moves nothing any more", async () => {
 });
 
 test("work that knows no signal is left when it aborts, whatever it comes to; else it gives its result", async () => {
-  assert.equal(await giveUp(Promise.resolve(7), new AbortController().signal), 7);
+  assert.equal(await abortable(Promise.resolve(7), new AbortController().signal), 7);
   for (const isEarly of [true, false]) {
     const controller = new AbortController();
     if (isEarly) controller.abort(late());
@@ -74,7 +74,7 @@ test("work that knows no signal is left when it aborts, whatever it comes to; el
     const work = new Promise<never>((_, reject) => {
       fail = reject;
     });
-    const left = rejection("deadline", giveUp(work, controller.signal));
+    const left = rejection("deadline", abortable(work, controller.signal));
     controller.abort(late());
     assert.equal((await left).message, "too late");
     fail(new Error("nobody hears of it, and nothing ends"));
