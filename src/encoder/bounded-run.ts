@@ -2,23 +2,15 @@
 import { createContext, Script } from "node:vm";
 
 /**
- * A function that runs synchronous work in this process, for at most so long.
+ * What synchronous work gives, run in this process for at most so long. Starts a thread each time: not for every request.
  *
  * @param late makes the error of what took longer
  */
-export function createBoundedRun(timeoutMs: number, late: () => Error): <T>(work: () => T) => T {
-  const place: { work: (() => unknown) | null } = { work: null };
-  const context = createContext(place);
-  const script = new Script("work()");
-  return <T>(work: () => T): T => {
-    place.work = work;
-    try {
-      return script.runInContext(context, { timeout: timeoutMs }) as T;
-    } catch (error) {
-      // it comes from another realm, whose Error is not ours
-      throw (error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT" ? late() : error;
-    } finally {
-      place.work = null;
-    }
-  };
+export function runBounded<T>(timeoutMs: number, late: () => Error, work: () => T): T {
+  try {
+    return new Script("work()").runInContext(createContext({ work }), { timeout: timeoutMs }) as T;
+  } catch (error) {
+    // it comes from another realm, whose Error is not ours
+    throw (error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT" ? late() : error;
+  }
 }

@@ -2,7 +2,7 @@
 // `<|im_end|>` or `[CLS]` stays text; the template's own ids are made once. Reads no file.
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../errors.js";
-import { createBoundedRun } from "./bounded-run.js";
+import { runBounded } from "./bounded-run.js";
 import type { Tokens, View } from "./encoder.js";
 import { encoderFault } from "./encoder-fault.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
@@ -32,8 +32,8 @@ export interface Tokenizer {
   sharedPrefix(view: Pick<View, "template" | "templateArguments">): readonly number[];
 }
 
-/** For a template, or to take one apart: a hundredth is enough. */
-const partMs = 1000;
+/** To take a template apart: a hundredth is enough. */
+const frameMs = 1000;
 
 /**
  * @throws JudgeError `encoder` when the tokenizer cannot be built, or when tokenising the parts one by one does not
@@ -60,15 +60,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     return ids.flatMap((id) => (!specialIds.has(id) ? [id] : unknownId === undefined ? [] : [unknownId]));
   };
 
-  const inTime = createBoundedRun(
-    partMs,
-    () =>
-      new JudgeError(
-        "encoder_error",
-        `the chat template, or a pattern of tokenizer.json, has not ended after ${partMs} ms; restore both from the encoder's original files`,
-      ),
-  );
-  const bare = inTime(() => {
+  const bare = runBounded(frameMs, endless, () => {
     const frame = bareFrame(whole);
     checkFrame(frame, plainIds, (text) => whole.encode(text));
     return frame;
@@ -76,9 +68,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   /** by the template's arguments; few, since they come from checkpoints */
   const chatFrames = new Map<string, Frame>();
   const chatFrameFor = (templateArguments: object, tokenizer: PreTrainedTokenizer): Frame => {
-    const render = (text: string) =>
-      inTime(() => renderChat(tokenizer, files.chatTemplate!, templateArguments, text));
-    return inTime(() => {
+    const render = (text: string) => renderChat(tokenizer, files.chatTemplate!, templateArguments, text);
+    return runBounded(frameMs, endless, () => {
       const frame = chatFrame(tokenizer, specialTokens, render);
       checkFrame(frame, plainIds, (text) => tokenizer.encode(render(text), { add_special_tokens: false }));
       return frame;
@@ -160,6 +151,13 @@ export function tokenizeAll(
       return error instanceof JudgeError ? error : encoderFault("the text cannot be tokenised", error);
     }
   });
+}
+
+function endless(): JudgeError {
+  return new JudgeError(
+    "encoder",
+    `the chat template, or a pattern of tokenizer.json, has not ended after ${frameMs} ms; restore both from the encoder's original files`,
+  );
 }
 
 function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown>): PreTrainedTokenizer {

@@ -5,8 +5,7 @@ import { PreTrainedTokenizer } from "@huggingface/transformers";
 import fc from "fast-check";
 import type { View } from "../../../src/encoder/encoder.js";
 import { readEncoderFolder } from "../../../src/encoder/onnx/folder.js";
-import { createTokenizer, tokenizeAll } from "../../../src/encoder/tokenizer.js";
-import { JudgeError } from "../../../src/errors.js";
+import { createTokenizer } from "../../../src/encoder/tokenizer.js";
 import { fixturePath, packagePath, parityRows, tinyRows } from "../../support/fixtures.js";
 import { refusal } from "../refusal.js";
 
@@ -112,7 +111,7 @@ test("a pattern of tokenizer.json that takes for ever is cut off", () => {
   const pattern = { Regex: `(${".|".repeat(9)}.){12}~` };
   const slow = { type: "Split", pattern, behavior: "Isolated", invert: false };
   const tokenizer = { ...tiny.files.tokenizer, pre_tokenizer: slow };
-  const { message } = refusal("encoder_error", () => createTokenizer({ ...tiny.files, tokenizer }));
+  const { message } = refusal("encoder", () => createTokenizer({ ...tiny.files, tokenizer }));
   assert.match(message, /a pattern of tokenizer\.json, has not ended/);
 });
 
@@ -164,31 +163,27 @@ describe("a chat template", () => {
       assert.match(refusal("encoder", () => withTemplate(template)).message, /(2|0) times, wanted once/);
     }
   });
-  for (const [name, chatTemplate, judgedText] of [
-    ["never ends", "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}", null],
-    ["takes memory without end", "{% for i in range(1000000000) %}{% endfor %}", null],
-    [
-      "never ends for one text",
-      "{% for message in messages %}{% if message.content == 'loop' %}{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}{% endif %}{{ message.content }}{% endfor %}",
-      "loop",
-    ],
+  const loop = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}";
+  const words = "{% for message in messages %}{{ message.content }}{% endfor %}";
+  const endless = /^the chat template, or a pattern of tokenizer\.json, has not ended after 1000 ms;/;
+  for (const [name, chatTemplate] of [
+    ["never ends", loop],
+    ["takes memory without end", "{% for i in range(1000000000) %}{% endfor %}"],
   ] as const) {
-    test(`that ${name} is cut off`, () => {
-      const { message } = refusal("encoder_error", () => {
-        const tokenizer = createTokenizer({ ...tiny.files, chatTemplate });
-        const found = tokenizeAll(tokenizer, ["before", judgedText!, "after"], tiny.view(100, "middle"));
-        assert.deepEqual(
-          found.map((entry) => entry instanceof JudgeError),
-          [false, true, false],
-        );
-        throw found[1];
-      });
-      assert.match(
-        message,
-        /^the chat template, or a pattern of tokenizer\.json, has not ended after 1000 ms;/,
-      );
+    test(`that ${name} is refused`, () => {
+      const { message } = refusal("encoder", () => createTokenizer({ ...tiny.files, chatTemplate }));
+      assert.match(message, endless);
     });
   }
+
+  test("that never ends with a checkpoint's arguments is refused for those, and serves the others", () => {
+    const chatTemplate = `{% if thorough %}${loop}{% endif %}${words}`;
+    const tokenizer = createTokenizer({ ...tiny.files, chatTemplate });
+    const view = tiny.view(100, "middle");
+    const thorough = { ...view, templateArguments: { thorough: true } };
+    assert.match(refusal("encoder", () => tokenizer.tokenize("Hi", thorough)).message, endless);
+    assert.ok(tokenizer.tokenize("Hi", view).ids.length > 0);
+  });
 
   test("that an encoder lacks cannot be asked for", () => {
     refusal("encoder", () =>
