@@ -20,7 +20,7 @@ export function encoderRuntime({ threads, processes, batches }: Config["runtime"
 }
 
 /** What an encoder of either type tells of itself; `process`: the number of one of its processes, where there are several. */
-interface EncoderEvents extends Pick<VllmEvents, "warning"> {
+interface EncoderEvents extends Pick<VllmEvents, "warning" | "swept"> {
   up(
     facts: { readonly device: string },
     how: { restarts: number; loadMs: number; process?: number | null },
@@ -28,7 +28,7 @@ interface EncoderEvents extends Pick<VllmEvents, "warning"> {
   down(how: Omit<Down, "wasLoading"> & { process?: number | null }): void;
 }
 
-const silent: EncoderEvents = { up() {}, down() {}, warning() {} };
+const silent: EncoderEvents = { up() {}, down() {}, warning() {}, swept() {} };
 
 /** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
 export function composeEncoder(
@@ -92,6 +92,9 @@ export function observedEncoder(
     },
     warning(finding) {
       log.encoderWarning({ encoder: id, finding });
+    },
+    swept(removed) {
+      log.swept({ encoder: id, ...removed });
     },
   });
   return encoder;

@@ -37,21 +37,25 @@ export function readHeader(bytes: Uint8Array, fileSize = bytes.byteLength): Head
 }
 
 /**
- * The size that a file's own header gives it, for files that are still being written.
+ * The header of a file of which only the start is there, or looked at: what it says of the bytes behind it is not checked.
  *
  * @param start the file's first bytes; none beyond the header are looked at
- * @returns bytes; null while the header itself is not whole
+ * @returns null while the header itself is not whole
  * @throws JudgeError `checkpoint` for a header that the format forbids, or that is longer than `maxHeaderBytes`
  */
-export function declaredSize(start: Uint8Array, maxHeaderBytes: number): number | null {
+export function readStart(start: Uint8Array, maxHeaderBytes: number): Header | null {
   if (start.byteLength < 8) return null;
   const size = new DataView(start.buffer, start.byteOffset).getBigUint64(0, true);
   if (size > maxHeaderBytes) {
     throw refusal(`found a header length of ${size}, wanted at most ${maxHeaderBytes}`);
   }
-  if (start.byteLength < 8 + Number(size)) return null;
-  const { entries, end } = readEntries(start);
-  return end + Math.max(0, ...entries.map((entry) => entry.end));
+  return start.byteLength < 8 + Number(size) ? null : readEntries(start);
+}
+
+/** The size that a file's own header gives it, for files that are still being written; as `readStart`. */
+export function declaredSize(start: Uint8Array, maxHeaderBytes: number): number | null {
+  const header = readStart(start, maxHeaderBytes);
+  return header && header.end + Math.max(0, ...header.entries.map((entry) => entry.end));
 }
 
 function readEntries(bytes: Uint8Array): Header {

@@ -38,6 +38,8 @@ export interface Log {
   }): void;
   /** an encoder that works, on ground that should not stay as it is */
   encoderWarning(entry: { encoder: string; finding: string }): void;
+  /** hidden-state files that nobody came for were removed; `names`: of some of them */
+  swept(entry: { encoder: string; files: number; bytes: number; names: readonly string[] }): void;
   judgeReady(entry: {
     judge: string;
     checkpoint: string;
@@ -79,6 +81,7 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     encoderUp: (entry) => now("info", snake(entry), "encoder up"),
     encoderDown: (entry) => now("error", snake(entry), "encoder down"),
     encoderWarning: (entry) => now("warn", snake(entry), "encoder warning"),
+    swept: (entry) => now("warn", entry, "stale hidden-state files removed"),
     judgeReady: (entry) => now("info", snake(entry), "judge ready"),
     listening: (entry) => now("info", snake(entry), "listening"),
     open: (entry) =>

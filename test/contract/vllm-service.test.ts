@@ -4,18 +4,22 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
   cpSync,
-  existsSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { serializeSafetensors } from "../../src/checkpoint/safetensors.js";
 import type { EncodeOptions, Encoder } from "../../src/encoder/encoder.js";
+import type { Swept } from "../../src/encoder/vllm/sweep.js";
 import { JudgeError } from "../../src/errors.js";
 import { fixturePath } from "../support/fixtures.js";
 import {
@@ -29,7 +33,14 @@ import {
   vllmFolders,
   withVllm,
 } from "../support/vllm-encoder.js";
+import { fileOf, hiddenSize } from "../support/vllm-files.js";
 import { startVllmServer } from "../support/vllm-server.js";
+
+/** As a server leaves it for one token. */
+const hiddenStatesFile = fileOf(new Float32Array(capturedLayers.length * hiddenSize).fill(1), [1], {
+  fault: "none",
+  dtype: "F32",
+});
 
 test("servers are tried in turn, and the one that answered is asked first", async () => {
   await withVllm({}, async ({ server, folders }) => {
@@ -176,6 +187,7 @@ test("a server that goes takes the encoder down, and up again when it comes back
     up: (_: object, { restarts }: { restarts: number }) => void told.push(`up ${restarts}`),
     down: ({ reason }: { reason: string }) => void told.push(`down: ${reason}`),
     warning: (finding: string) => void told.push(finding),
+    swept() {},
   };
   await withVllm({ events }, async ({ encoder, server, folders }) => {
     const wanted = await encodeOne(encoder);
@@ -299,7 +311,12 @@ test("a folder that others can enter is warned of, once", async () => {
     ] as const) {
       chmodSync(folders.root, mode);
       const warnings: string[] = [];
-      const events = { up() {}, down() {}, warning: (finding: string) => void warnings.push(finding) };
+      const events = {
+        up() {},
+        down() {},
+        warning: (finding: string) => void warnings.push(finding),
+        swept() {},
+      };
       const encoder = vllmEncoder({ url: server.url, root: folders.root, layers: capturedLayers, events });
       await encoder.start();
       await encoder.close();
@@ -321,7 +338,12 @@ test("captured layers in another order than rising are warned of at the start, o
     const folders = vllmFolders();
     const server = await startVllmServer({ ...folders, layers });
     const warnings: string[] = [];
-    const events = { up() {}, down() {}, warning: (finding: string) => void warnings.push(finding) };
+    const events = {
+      up() {},
+      down() {},
+      warning: (finding: string) => void warnings.push(finding),
+      swept() {},
+    };
     const encoder = vllmEncoder({ url: server.url, root: folders.root, layers, events });
     try {
       await encoder.start();
@@ -337,25 +359,140 @@ test("captured layers in another order than rising are warned of at the start, o
   }
 });
 
-test("stale files are swept and no others, and a folder that is gone ends nothing", async () => {
+const hourAgo = Date.now() / 1000 - 3600;
+/** Files that are an hour old, by path below `folder`. */
+function leaveOld(folder: string, files: Readonly<Record<string, Uint8Array>>): void {
+  for (const [name, bytes] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), bytes);
+    utimesSync(join(folder, name), hourAgo, hourAgo);
+  }
+}
+
+test("stale files of the server are swept and told, and a folder that is gone ends nothing", async () => {
   const warnings: string[] = [];
-  const events = { up() {}, down() {}, warning: (finding: string) => void warnings.push(finding) };
+  const swept: Swept[] = [];
+  const events = {
+    up() {},
+    down() {},
+    warning: (finding: string) => void warnings.push(finding),
+    swept: (removed: Swept) => void swept.push(removed),
+  };
   await withVllm({ sweepIntervalMs: 20, staleMs: 5000, events }, async ({ encoder, folders: { root } }) => {
-    const hourAgo = Date.now() / 1000 - 3600;
-    for (const name of ["old.safetensors", "old.safetensors.lock", "old.txt", "new.safetensors"]) {
-      writeFileSync(join(root, name), "");
-      if (name.startsWith("old")) utimesSync(join(root, name), hourAgo, hourAgo);
-    }
-    mkdirSync(join(root, "folder.safetensors"));
-    utimesSync(join(root, "folder.safetensors"), hourAgo, hourAgo);
-    await until(() => !existsSync(join(root, "old.safetensors.lock")), "the stale files are gone");
-    await sleep(50);
-    assert.deepEqual(readdirSync(root).sort(), ["folder.safetensors", "new.safetensors", "old.txt"]);
+    leaveOld(root, {
+      "cmpl-a-0-1b2c3d4e.safetensors": hiddenStatesFile,
+      "cmpl-a-0-1b2c3d4e.safetensors.lock": new Uint8Array(0),
+      "chatcmpl-b.safetensors": hiddenStatesFile,
+      "cmpl-c.safetensors.lock": new Uint8Array(0),
+    });
+    writeFileSync(join(root, "cmpl-new.safetensors"), hiddenStatesFile);
+    writeFileSync(join(root, "cmpl-new.safetensors.lock"), "");
+    await until(() => readdirSync(root).length === 2, "the stale files are gone");
+    await until(() => swept.length > 0, "the sweep is told");
+    const names = ["chatcmpl-b.safetensors", "cmpl-a-0-1b2c3d4e.safetensors", "cmpl-c.safetensors"];
+    const [told] = swept;
+    assert.deepEqual(
+      { ...told, names: told!.names.toSorted() },
+      { files: 3, bytes: 2 * hiddenStatesFile.length, names },
+    );
+    assert.deepEqual(readdirSync(root).sort(), ["cmpl-new.safetensors", "cmpl-new.safetensors.lock"]);
     assert.deepEqual(warnings, []);
     rmSync(root, { recursive: true });
     await until(() => warnings.length > 0, "the missing folder is told");
     assert.deepEqual(warnings, ["stale hidden-state files cannot be removed (ENOENT)"]);
     mkdirSync(root, { mode: 0o700 });
     await encodeOne(encoder);
+  });
+});
+
+test("a sweep leaves what is not provably the server's", async () => {
+  const swept: Swept[] = [];
+  const events = { up() {}, down() {}, warning() {}, swept: (removed: Swept) => void swept.push(removed) };
+  await withVllm({ sweepIntervalMs: 20, staleMs: 5000, events }, async ({ folders: { root, outside } }) => {
+    const weights = serializeSafetensors([
+      ["weight", { dtype: "F32", shape: [1], data: new Uint8Array(4) }],
+      ["hidden_states", { dtype: "F32", shape: [1], data: new Uint8Array(4) }],
+    ]);
+    const others = {
+      // of another name
+      "router.safetensors": hiddenStatesFile,
+      "model-00001-of-00002.safetensors": hiddenStatesFile,
+      "model.safetensors.lock": new Uint8Array(0),
+      "my-cmpl-a.safetensors": hiddenStatesFile,
+      "cmpl-a.safetensors.bak": hiddenStatesFile,
+      // in another folder
+      "below/cmpl-a.safetensors": hiddenStatesFile,
+      // with another content
+      "cmpl-weights.safetensors": weights,
+      "cmpl-weights.safetensors.lock": new Uint8Array(0),
+      "cmpl-text.safetensors": Buffer.from("12345678 this is none"),
+      "cmpl-torn.safetensors": hiddenStatesFile.subarray(0, 20),
+      "cmpl-empty.safetensors": new Uint8Array(0),
+      "cmpl-note.safetensors.lock": Buffer.from("not a lock"),
+    };
+    leaveOld(root, others);
+    // not a regular file
+    writeFileSync(join(outside, "target"), hiddenStatesFile);
+    symlinkSync(join(outside, "target"), join(root, "cmpl-link.safetensors"));
+    lutimesSync(join(root, "cmpl-link.safetensors"), hourAgo, hourAgo);
+    execFileSync("mkfifo", [join(root, "cmpl-pipe.safetensors")]);
+    utimesSync(join(root, "cmpl-pipe.safetensors"), hourAgo, hourAgo);
+    leaveOld(root, { "cmpl-folder.safetensors/x": new Uint8Array(0) });
+    utimesSync(join(root, "cmpl-folder.safetensors"), hourAgo, hourAgo);
+    // of another owner; only root can make one
+    if (process.getuid!() === 0) {
+      leaveOld(root, { "cmpl-foreign.safetensors": hiddenStatesFile });
+      chownSync(join(root, "cmpl-foreign.safetensors"), 65_534, 65_534);
+    }
+    const before = readdirSync(root, { recursive: true }).sort();
+    // later in the listing or not, it is removed by the sweep that has looked at all of them
+    leaveOld(root, { "cmpl-a.safetensors": hiddenStatesFile });
+    await until(() => swept.length > 0, "the server's own file is gone");
+    assert.deepEqual(swept[0]!.names, ["cmpl-a.safetensors"]);
+    assert.deepEqual(readdirSync(root, { recursive: true }).sort(), before);
+  });
+});
+
+test("a root that is a parent of the server's folder is refused, and nothing in it is touched", async () => {
+  const { root, outside, remove } = vllmFolders();
+  const own = join(root, "states");
+  mkdirSync(own);
+  leaveOld(root, { "data/router.safetensors": hiddenStatesFile, "cmpl-a.safetensors": hiddenStatesFile });
+  const server = await startVllmServer({ root: own, outside, layers: capturedLayers });
+  const encoder = vllmEncoder({
+    url: server.url,
+    root,
+    layers: capturedLayers,
+    sweepIntervalMs: 5,
+    staleMs: 1000,
+  });
+  try {
+    await assert.rejects(encoder.start(), {
+      message:
+        "encoder far: the vLLM server named a file in a folder below hidden_states_root; set it to the server's shared_storage_path",
+    });
+    await sleep(50);
+    assert.deepEqual(readdirSync(root).sort(), ["cmpl-a.safetensors", "data", "states"]);
+    assert.deepEqual(readdirSync(join(root, "data")), ["router.safetensors"]);
+  } finally {
+    await encoder.close();
+    await server.close();
+    remove();
+  }
+});
+
+test("a file that the server names and vLLM would not is neither opened nor removed", async () => {
+  await withVllm({}, async ({ encoder, server, folders: { root } }) => {
+    leaveOld(root, { "router.safetensors": hiddenStatesFile, "router.safetensors.lock": new Uint8Array(0) });
+    server.fault = "another file's name";
+    const { code, message } = await faultOf(encoder);
+    assert.deepEqual([code, /not named cmpl-….safetensors/.test(message)], ["encoder_error", true], message);
+    const left = ["router.safetensors", "router.safetensors.lock"];
+    assert.deepEqual(
+      readdirSync(root)
+        .filter((name) => !name.startsWith("cmpl-"))
+        .sort(),
+      left,
+    );
   });
 });

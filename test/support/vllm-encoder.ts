@@ -55,7 +55,7 @@ export function vllmParts({
     queueLimit: 256,
     sweepIntervalMs: 60_000,
     staleMs: 300_000,
-    events: { up() {}, down() {}, warning() {} },
+    events: { up() {}, down() {}, warning() {}, swept() {} },
     ...changes,
   };
 }

@@ -18,7 +18,7 @@ export const faults: readonly (readonly [fault: Fault, code: ErrorCode, message:
   ["outside the root", "encoder_error", /outside hidden_states_root/],
   ["outside through a link", "encoder_error", /outside hidden_states_root/],
   ["relative path", "encoder_error", /outside hidden_states_root/],
-  ["another suffix", "encoder_error", /does not end with \.safetensors/],
+  ["another suffix", "encoder_error", /is not named cmpl-….safetensors; start the server with/],
   ["no path", "encoder_error", /names no hidden_states_path/],
   ["symbolic link", "encoder_error", /is a symbolic link/],
   ["pipe", "encoder_error", /is not a regular file/],

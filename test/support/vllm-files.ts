@@ -32,6 +32,7 @@ export type Fault =
   | "outside the root"
   | "outside through a link"
   | "another suffix"
+  | "another file's name"
   | "relative path"
   | "no path"
   | "symbolic link"
@@ -99,6 +100,7 @@ export async function leaveFile(
 export function readBytes(bytes: Uint8Array, expected: Expected, wanted: Wanted): Promise<HiddenStates> {
   const file = {
     size: bytes.length,
+    owner: 0,
     start: bytes,
     async read(into: Uint8Array, position: number) {
       into.set(bytes.subarray(position, position + into.length));

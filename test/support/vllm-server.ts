@@ -158,7 +158,12 @@ async function answer(
   const known = recorded.find((call) => call.ids.join() === ids.join());
   const bytes = known?.bytes ?? fileOf(await hiddenStates(session, ids, layers), ids, state);
   writeFileSync(`${path}.lock`, "");
-  const named = fault === "relative path" ? name : path;
+  const named =
+    fault === "relative path"
+      ? name
+      : fault === "another file's name"
+        ? join(root, "router.safetensors")
+        : path;
   const reply = {
     id: "cmpl",
     kv_transfer_params: fault === "no path" ? null : { hidden_states_path: named },

@@ -1,10 +1,9 @@
 // The folder that a vLLM server and this process share, looked at piece by piece for whoever sets it up. Changes nothing.
-import { access, constants, lstat, readdir, stat, statfs } from "node:fs/promises";
-import { join } from "node:path";
+import { access, constants, stat, statfs } from "node:fs/promises";
 import { asJudgeError } from "../../errors.js";
 import { type Finding, faultFinding, finding } from "../finding.js";
 import { checkFolder } from "./folder-check.js";
-import { fileSuffix, lockSuffix } from "./hidden-state-file.js";
+import { findStale } from "./own-files.js";
 
 /** Types of file systems that live in memory, as statfs(2) names them: tmpfs and ramfs. */
 const memoryTypes = [0x01021994, 0x858458f6];
@@ -54,12 +53,11 @@ async function memoryFinding(root: string): Promise<Finding> {
 }
 
 async function staleFinding(root: string, staleMs: number): Promise<Finding> {
-  const listed = await readdir(root).catch(() => null);
-  if (listed === null) return finding("stale-files", "skipped", "the folder cannot be read");
-  const names = listed.filter((name) => name.endsWith(fileSuffix) || name.endsWith(lockSuffix));
-  const facts = await Promise.all(names.map((name) => lstat(join(root, name)).catch(() => null)));
-  const stale = facts.filter((file) => file !== null && Date.now() - file.mtimeMs > staleMs);
-  const bytes = stale.reduce((sum, file) => sum + file!.size, 0);
+  const unseen: string[] = [];
+  const rules = { staleMs, owners: null, onError: (code: string) => void unseen.push(code) };
+  const stale = await findStale(root, rules).catch(() => null);
+  if (stale === null) return finding("stale-files", "skipped", "the folder cannot be read");
+  const bytes = stale.reduce((sum, file) => sum + file.bytes, 0);
   const values = { files: stale.length, bytes };
   if (stale.length === 0) return finding("stale-files", "ok", "none", null, values);
   const found = `${stale.length} that nobody came for, ${(bytes / 1e6).toFixed(1)} MB`;

@@ -2,13 +2,14 @@
 // it for reading and removes it with its lock. Does not know what is in it.
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { declaredSize } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
+import { isOwnName, lockOf, maxHeaderBytes } from "./own-files.js";
 
 export interface FileRules {
-  /** the only folder whose files are opened */
+  /** the only folder whose files are opened, those of its subfolders not */
   readonly root: string;
   /** how long the file may take to become whole */
   readonly timeoutMs: number;
@@ -20,16 +21,14 @@ export interface FileRules {
 /** A file that is whole. */
 export interface WholeFile {
   readonly size: number;
+  /** user id */
+  readonly owner: number;
   /** the first bytes, the header of the safetensors format among them */
   readonly start: Uint8Array;
   /** Fills `into` with the bytes from `position` on. */
   read(into: Uint8Array, position: number): Promise<void>;
 }
 
-export const fileSuffix = ".safetensors";
-export const lockSuffix = `${fileSuffix}.lock`;
-/** Real headers have two tensors: some 150 bytes. */
-const maxHeaderBytes = 1 << 12;
 /** Read at once: header and token ids of most prompts, and all of a small file. */
 const startBytes = 1 << 16;
 /** Between two looks at the file: an eighth of the wait so far, within these bounds. */
@@ -63,13 +62,13 @@ export async function takeFile<T>(
   }
 }
 
-/** `path` with its folder resolved; nothing is opened. */
+/** `path` with its folder resolved; nothing is opened. What breaks a rule here is not removed either: it may be anybody's. */
 async function checkedPath(path: string, root: string): Promise<string> {
-  const outside =
-    "the vLLM server named a file outside hidden_states_root; set it to the server's shared_storage_path";
+  const remedy = "set it to the server's shared_storage_path";
+  const outside = `the vLLM server named a file outside hidden_states_root; ${remedy}`;
   if (!isAbsolute(path) || path.includes("\0")) throw fault(outside);
-  if (!path.endsWith(fileSuffix)) {
-    throw fault(`the vLLM server named a file that does not end with ${fileSuffix}; ${connectorRemedy}`);
+  if (!isOwnName(basename(path))) {
+    throw fault(`the vLLM server named a file that is not named cmpl-….safetensors; ${connectorRemedy}`);
   }
   let folder: string;
   let allowed: string;
@@ -78,9 +77,10 @@ async function checkedPath(path: string, root: string): Promise<string> {
   } catch (cause) {
     throw fault(outside, cause);
   }
-  const inside = relative(allowed, folder);
-  if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) throw fault(outside);
-  return join(folder, basename(path));
+  if (folder === allowed) return join(folder, basename(path));
+  const isBelow = folder.startsWith(allowed.endsWith(sep) ? allowed : `${allowed}${sep}`);
+  if (!isBelow) throw fault(outside);
+  throw fault(`the vLLM server named a file in a folder below hidden_states_root; ${remedy}`);
 }
 
 async function withWholeFile<T>(
@@ -166,6 +166,7 @@ async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile |
   if (size < declared) return null;
   return {
     size,
+    owner: facts.uid,
     start,
     async read(into, position) {
       const end = position + into.byteLength;
@@ -192,7 +193,7 @@ async function fill(handle: FileHandle, into: Uint8Array, position: number): Pro
 
 /** Removes the file, or the link or pipe in its place, and its lock. */
 async function remove(path: string, onLeftBehind: FileRules["onLeftBehind"]): Promise<void> {
-  const removals = [path, `${path}.lock`].map((name) =>
+  const removals = [path, lockOf(path)].map((name) =>
     unlink(name).catch(({ code }: NodeJS.ErrnoException) => {
       if (code !== "ENOENT") onLeftBehind(code ?? "unknown");
     }),

@@ -6,6 +6,7 @@ import type { PooledVectors } from "../../features/pooled.js";
 import type { Turns } from "../turns.js";
 import { connectorRemedy, type WholeFile } from "./hidden-state-file.js";
 import { createLimiter } from "./limiter.js";
+import { ownTensors } from "./own-files.js";
 import {
   createRowPooling,
   fault,
@@ -111,9 +112,7 @@ export function createHiddenStateReader(turns: Turns): HiddenStateReader {
 function findTensors({ start, size }: WholeFile) {
   try {
     const { entries, end } = readHeader(start, size);
-    const [states, tokenIds] = ["hidden_states", "token_ids"].map((wanted) =>
-      entries.find(({ name }) => name === wanted),
-    );
+    const [states, tokenIds] = ownTensors.map((wanted) => entries.find(({ name }) => name === wanted));
     if (states === undefined || tokenIds === undefined) {
       throw fault("without hidden_states or token_ids", connectorRemedy);
     }

@@ -1,11 +1,14 @@
 // What the vLLM adapter is made of, and whom it tells what happens to it.
 import type { ClientParts } from "./client.js";
+import type { Swept } from "./sweep.js";
 
 export interface VllmEvents {
   up(facts: { readonly device: string }, how: { restarts: number; loadMs: number }): void;
   down(how: { code: null; signal: null; retryMs: number; reason: string }): void;
   /** something that works and should not stay as it is */
   warning(finding: string): void;
+  /** files that nobody came for were removed */
+  swept(swept: Swept): void;
 }
 
 export interface VllmEncoderParts extends ClientParts {

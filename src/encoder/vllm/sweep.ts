@@ -1,15 +1,21 @@
-// Removes hidden-state files that nobody came for, on a timer of its own. An error is told, and ends nothing.
-import { lstat, readdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
-import { fileSuffix, lockSuffix } from "./hidden-state-file.js";
+// Removes hidden-state files that nobody came for, on a timer of its own, and no others. An error is told, and ends nothing.
+import { unlink } from "node:fs/promises";
+import { findStale, type OwnFile, type StaleRules } from "./own-files.js";
 
-export interface SweeperParts {
+/** What one sweep removed. */
+export interface Swept {
+  readonly files: number;
+  readonly bytes: number;
+  /** the first of them, as vLLM named them */
+  readonly names: readonly string[];
+}
+
+export interface SweeperParts extends StaleRules {
   readonly root: string;
   /** milliseconds between two sweeps */
   readonly intervalMs: number;
-  /** milliseconds without a change after which a file is stale */
-  readonly staleMs: number;
-  readonly onError: (code: string) => void;
+  /** told of a sweep that removed something */
+  readonly onRemoved: (swept: Swept) => void;
 }
 
 export interface Sweeper {
@@ -17,23 +23,34 @@ export interface Sweeper {
   stop(): Promise<void>;
 }
 
-export function startSweeper({ root, intervalMs, staleMs, onError }: SweeperParts): Sweeper {
-  let running: Promise<void> | null = null;
-  const report = ({ code }: NodeJS.ErrnoException) => {
-    if (code !== "ENOENT") onError(code ?? "unknown");
-  };
+/** So many names are told. */
+const maxNames = 8;
 
-  async function sweep(): Promise<void> {
-    for (const name of await readdir(root)) {
-      if (!name.endsWith(fileSuffix) && !name.endsWith(lockSuffix)) continue;
-      const path = join(root, name);
+export function startSweeper(parts: SweeperParts): Sweeper {
+  const { root, intervalMs, onError, onRemoved } = parts;
+  let running: Promise<void> | null = null;
+
+  /** Whether anything of it was there. */
+  async function remove({ paths }: OwnFile): Promise<boolean> {
+    let removed = false;
+    for (const path of paths) {
       try {
-        const facts = await lstat(path);
-        if (!facts.isDirectory() && Date.now() - facts.mtimeMs > staleMs) await unlink(path);
+        await unlink(path);
+        removed = true;
       } catch (error) {
-        report(error as NodeJS.ErrnoException);
+        const { code } = error as NodeJS.ErrnoException;
+        if (code !== "ENOENT") onError(code ?? "unknown");
       }
     }
+    return removed;
+  }
+
+  async function sweep(): Promise<void> {
+    const removed: OwnFile[] = [];
+    for (const file of await findStale(root, parts)) if (await remove(file)) removed.push(file);
+    if (removed.length === 0) return;
+    const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);
+    onRemoved({ files: removed.length, bytes, names: removed.slice(0, maxNames).map(({ name }) => name) });
   }
 
   const timer = setInterval(() => {

@@ -37,6 +37,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   let sweeper: Sweeper | undefined;
   let isClosed = false;
   const warned = new Set<string>();
+  /** user ids of the files that the server's answers named */
+  const owners = new Set<number>();
 
   /** Each once: what is wrong with a folder is wrong again with the next file. */
   const warn = (finding: string) => {
@@ -54,7 +56,11 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       maxBytes: largestFile(expected),
       onLeftBehind: (code: string) => warn(`a hidden-state file cannot be removed (${code})`),
     };
-    return await takeFile(path, rules, signal, (file) => reader.read(file, expected, wanted, signal));
+    return await takeFile(path, rules, signal, async (file) => {
+      const states = await reader.read(file, expected, wanted, signal);
+      owners.add(file.owner);
+      return states;
+    });
   }
 
   /** Each text in a turn of its own. */
@@ -161,6 +167,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
         root: hiddenStatesRoot,
         intervalMs: parts.sweepIntervalMs,
         staleMs: parts.staleMs,
+        owners,
+        onRemoved: events.swept,
         onError: (code) => warn(`stale hidden-state files cannot be removed (${code})`),
       });
     },

@@ -78,6 +78,7 @@ function pieceFile(
   let pieces = 0;
   return {
     size: bytes.length,
+    owner: 0,
     start,
     async read(into, position) {
       const isPiece = into.length > start.length;
