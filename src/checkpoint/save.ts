@@ -1,17 +1,21 @@
 // Puts a checkpoint's files on the disk so that a reader never takes half of one for the whole: each is written beside its
-// place and made durable before any is renamed, and the file that names the others goes last.
-import { mkdir, open, rename, rm } from "node:fs/promises";
+// place and made durable before any is renamed, and the file that names the others goes last. The folder is one that a user
+// named: in one that is no checkpoint's nothing is replaced or removed.
+import { lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
 
 /** The file without which a folder is no checkpoint: away while the others change, so that old and new never mix. */
 const seal = "router.json";
+/** A file that is being written. Nobody else's bears such a name, so that the next save can replace what a killed one left. */
+const partName = (name: string) => `.${name}.prefill-judge-part`;
 
 /**
  * Writes the files into `folder`, which is made where it is missing.
  *
  * @param stale files of an older checkpoint that the new one does not have
- * @throws JudgeError `checkpoint` when it cannot be written; until all are on the disk, what stood there stays
+ * @throws JudgeError `checkpoint` when it cannot be written, or holds other files of these names; until all are on the disk,
+ *   what stood there stays
  */
 export async function saveFiles(
   folder: string,
@@ -20,7 +24,8 @@ export async function saveFiles(
 ): Promise<void> {
   const names = Object.keys(files).sort((a, b) => Number(a === seal) - Number(b === seal));
   const place = (name: string) => join(folder, name);
-  const part = (name: string) => join(folder, `${name}.part`);
+  const part = (name: string) => join(folder, partName(name));
+  if (names.includes(seal)) await refuseForeign(folder, [...names, ...stale]);
   try {
     await mkdir(folder, { recursive: true });
     for (const name of names) await writeDurably(part(name), files[name]!);
@@ -44,6 +49,33 @@ export async function saveFiles(
 /** Writes one file, as `saveFiles` does. */
 export function saveFile(path: string, bytes: Uint8Array): Promise<void> {
   return saveFiles(dirname(path), { [basename(path)]: bytes });
+}
+
+/** Files of these names are a checkpoint's where its router.json lies beside them, or the one that a killed writer left. */
+async function refuseForeign(folder: string, names: readonly string[]): Promise<void> {
+  if ((await isCheckpointFile(join(folder, seal))) || (await exists(join(folder, partName(seal))))) return;
+  for (const name of names) {
+    if (!(await exists(join(folder, name)))) continue;
+    throw new JudgeError(
+      "checkpoint",
+      `${folder} has a ${name} that is not of a checkpoint, and it would be lost; give another folder`,
+    );
+  }
+}
+
+async function isCheckpointFile(path: string): Promise<boolean> {
+  try {
+    return Number.isInteger(JSON.parse(await readFile(path, "utf8")).format_version);
+  } catch {
+    return false;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -12,6 +12,7 @@ import { fixturePath, packagePath } from "../support/fixtures.js";
 import { tinyConfig } from "../support/judge-server.js";
 import { writeLayeredCheckpoint } from "../support/layered-checkpoint.js";
 import { type VllmFolders, vllmFolders } from "../support/vllm-encoder.js";
+import { fileOf, hiddenSize } from "../support/vllm-files.js";
 import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "doctor-"));
@@ -243,9 +244,13 @@ describe("the folder that both see", () => {
   test("holds files that nobody came for", async () => {
     const { code, output } = await onServer({
       prepare: ({ root }) => {
-        for (const name of ["a.safetensors", "a.safetensors.lock", "new.safetensors", "other.txt"])
-          writeFileSync(join(root, name), "x");
-        for (const name of ["a.safetensors", "a.safetensors.lock"]) utimesSync(join(root, name), 1, 1);
+        const bytes = fileOf(new Float32Array(hiddenSize).fill(1), [1], { fault: "none", dtype: "F32" });
+        for (const name of ["cmpl-old.safetensors", "cmpl-new.safetensors", "model.safetensors"])
+          writeFileSync(join(root, name), bytes);
+        writeFileSync(join(root, "cmpl-old.safetensors.lock"), "");
+        writeFileSync(join(root, "chatcmpl-old.safetensors.lock"), "");
+        for (const name of readdirSync(root).filter((name) => !name.includes("new")))
+          utimesSync(join(root, name), 1, 1);
       },
     });
     assert.equal(code, 0);

@@ -53,12 +53,17 @@ async function memoryFinding(root: string): Promise<Finding> {
 }
 
 async function staleFinding(root: string, staleMs: number): Promise<Finding> {
-  const unseen: string[] = [];
-  const rules = { staleMs, owners: null, onError: (code: string) => void unseen.push(code) };
+  const unread: string[] = [];
+  const rules = { staleMs, owners: null, onError: (code: string) => void unread.push(code) };
   const stale = await findStale(root, rules).catch(() => null);
   if (stale === null) return finding("stale-files", "skipped", "the folder cannot be read");
   const bytes = stale.reduce((sum, file) => sum + file.bytes, 0);
-  const values = { files: stale.length, bytes };
+  const values = { files: stale.length, bytes, unread: unread.length };
+  if (unread.length > 0) {
+    const found = `${unread.length} cannot be read (${unread[0]})`;
+    const advice = "run both as the same user: serve removes only what it can read";
+    return finding("stale-files", "warning", found, advice, values);
+  }
   if (stale.length === 0) return finding("stale-files", "ok", "none", null, values);
   const found = `${stale.length} that nobody came for, ${(bytes / 1e6).toFixed(1)} MB`;
   const advice = "serve removes them; where they grow while it runs, another program asks for hidden states";

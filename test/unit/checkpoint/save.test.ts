@@ -67,6 +67,48 @@ test("a folder in the place of a file is left, and nothing beside it", async () 
   assert.deepEqual(readdirSync(folder), ["router.json"]);
 });
 
+test("in a folder that is no checkpoint's nothing is replaced or removed", async () => {
+  const files = { ...formats["router-json-2"][0]! };
+  for (const [name, content] of [
+    ["router.safetensors", "weights of something else"],
+    ["notice.txt", "a note"],
+    ["router.json", '{"routes": []}'],
+  ] as const) {
+    const folder = newFolder();
+    writeFileSync(join(folder, name), content);
+    const { message } = await rejection("checkpoint", saveFiles(folder, files, ["notice.txt"]));
+    assert.equal(
+      message,
+      `${folder} has a ${name} that is not of a checkpoint, and it would be lost; give another folder`,
+    );
+    assert.deepEqual(readdirSync(folder), [name]);
+    assert.equal(readFileSync(join(folder, name), "utf8"), content);
+  }
+});
+
+test("an older checkpoint's notice goes with it, and what else lies there stays", async () => {
+  const folder = newFolder();
+  const [before, next] = formats["router-json-2"];
+  await saveFiles(folder, { ...before!, "notice.txt": new Uint8Array(1) });
+  for (const name of ["README.md", "router.json.part", "router.safetensors.part"])
+    writeFileSync(join(folder, name), "mine");
+  await saveFiles(folder, { ...next! }, ["notice.txt"]);
+  assert.deepEqual(readdirSync(folder).sort(), [
+    "README.md",
+    "router.json",
+    "router.json.part",
+    "router.safetensors",
+    "router.safetensors.part",
+  ]);
+});
+
+test("a file that another program is still fetching under its name with .part stays", async () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, "labels.jsonl.part"), "half");
+  await saveFile(join(folder, "labels.jsonl"), Uint8Array.of(1));
+  assert.deepEqual(readdirSync(folder).sort(), ["labels.jsonl", "labels.jsonl.part"]);
+});
+
 /** Saves from standard input; at the given file operation it dies, in the middle of a write, or is told that the disk is full. */
 const saver = `
 import fs from "node:fs/promises";
