@@ -118,6 +118,7 @@ export async function composeJudges(
       for (const judge of judges) logReady(judge, clock() - started, observers.log);
     },
     async close() {
+      for (const judge of judges) judge.close();
       await Promise.all(encoders.map(({ encoder }) => encoder.close()));
     },
   };
@@ -167,6 +168,10 @@ function composeJudge(
     onFault({ code, message, cause }) {
       const fault = cause instanceof Error ? cause.name : null;
       log.fault({ judge: config.id, code, reason: withoutPaths(message), fault });
+    },
+    onHealth(fault) {
+      if (fault === null) log.judgeAnswers({ judge: config.id });
+      else log.judgeSilent({ judge: config.id, code: fault.code, reason: withoutPaths(fault.message) });
     },
   });
 }

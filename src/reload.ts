@@ -56,6 +56,7 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
       registry: mine.registry,
       async retire() {
         alive.delete(mine);
+        for (const judge of mine.registry.judges) judge.close();
         await end(mine.encoders);
       },
     };

@@ -13,9 +13,11 @@ import type { PrimaryRule } from "../verdict/capability.js";
 import type { CustomVerdict } from "../verdict/custom.js";
 import type { Escalation } from "../verdict/escalation.js";
 import type { Forward, Limits } from "./forward.js";
+import { createHealth } from "./health.js";
 import { abstained, type CacheResult, type Judgement, type Stages } from "./judgement.js";
 import { checkLayers, prepareView } from "./prepare.js";
 import type { ProbabilityCache, Remembered } from "./probability-cache.js";
+import { createProbe } from "./probe.js";
 import { runSelftest } from "./selftest.js";
 
 export interface JudgeParts {
@@ -48,6 +50,8 @@ export interface JudgeParts {
   readonly clock: () => number;
   /** told of every error behind an abstention */
   readonly onFault: (error: JudgeError) => void;
+  /** told when no answers come out any more, with what stands in the way, and null when they come again */
+  readonly onHealth: (fault: JudgeError | null) => void;
 }
 
 export interface JudgeOptions {
@@ -72,7 +76,7 @@ export interface Judge
     | "escalation"
     | "custom"
   > {
-  /** true once `prepare` has passed and while the encoder is up */
+  /** true once `prepare` has passed, while the encoder is up and answers come out */
   readonly ready: boolean;
   /**
    * What the encoder, which has been started, reads of a text for this judge.
@@ -93,6 +97,8 @@ export interface Judge
    * @throws JudgeError `client_gone` when `signal` aborts
    */
   judge(texts: readonly (string | null)[], options?: JudgeOptions): Promise<Judgement[]>;
+  /** Ends what it does by itself; the encoder goes on. */
+  close(): void;
 }
 
 export function createJudge(parts: JudgeParts): Judge {
@@ -100,6 +106,8 @@ export function createJudge(parts: JudgeParts): Judge {
   const { head } = checkpoint;
   const multiply = createSimdMultiply(matricesOf(head));
   let prepared: { readonly forward: Forward; readonly cacheScope: string } | null = null;
+  const probe = createProbe({ ...parts, multiply });
+  const health = createHealth({ ...parts, probe, onChange: parts.onHealth });
 
   function byOutput(values: Float64Array): Record<string, number> {
     return Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
@@ -132,6 +140,7 @@ export function createJudge(parts: JudgeParts): Judge {
   function abstention(error: JudgeError, waitedMs: number): Judgement {
     if (error.code === "client_gone") throw error;
     parts.onFault(error);
+    health.failed(error);
     return abstained(abstainReasonOf(error), waitedMs);
   }
 
@@ -148,6 +157,7 @@ export function createJudge(parts: JudgeParts): Judge {
       const { tokenCount: tokens, truncated } = encoding;
       const found = { raw: probabilities(head, encoding.pooled, multiply), tokens, truncated };
       cache.keep(cacheScope, text, found);
+      health.answered();
       const stages = { queue, ...milliseconds, head: clock() - headStarted };
       return judged(found, isShared ? "shared" : "miss", stages);
     } catch (error) {
@@ -192,7 +202,7 @@ export function createJudge(parts: JudgeParts): Judge {
     escalation: parts.escalation,
     custom: parts.custom,
     get ready() {
-      return prepared !== null && encoder.up;
+      return prepared !== null && encoder.up && health.isGood;
     },
     view: () => prepareView(parts),
     async prepare() {
@@ -211,5 +221,6 @@ export function createJudge(parts: JudgeParts): Judge {
       let next = 0;
       return known.map((judgement) => judgement ?? judgements[next++]!);
     },
+    close: health.close,
   };
 }

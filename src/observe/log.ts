@@ -19,6 +19,9 @@ export interface Log {
   refused(entry: { requestId: string; code: string; status: number; fault: string | null }): void;
   /** a fault behind an abstention; `reason` is our own finding */
   fault(entry: { judge: string; code: string; reason: string; fault: string | null }): void;
+  /** a judge whose encoder is there, and gives no answers */
+  judgeSilent(entry: { judge: string; code: string; reason: string }): void;
+  judgeAnswers(entry: { judge: string }): void;
   /** `process`: its number, where there are several */
   encoderUp(entry: {
     encoder: string;
@@ -78,6 +81,8 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     judged: (entry) => log.info(judgedFields(entry), "judged"),
     refused: (entry) => log[entry.status >= 500 ? "error" : "info"](snake(entry), "refused"),
     fault: (entry) => log.warn(snake(entry), "fault"),
+    judgeSilent: (entry) => now("error", snake(entry), "judge not ready: no answers come out"),
+    judgeAnswers: (entry) => now("info", snake(entry), "judge ready: answers come out again"),
     encoderUp: (entry) => now("info", snake(entry), "encoder up"),
     encoderDown: (entry) => now("error", snake(entry), "encoder down"),
     encoderWarning: (entry) => now("warn", snake(entry), "encoder warning"),

@@ -26,6 +26,7 @@ const never = new Promise<void>(() => {});
 /** @param onClose told of every encoder that is closed, which waits for what it returns */
 function createBench(first: Plan, onClose: (name: string) => Promise<void> | undefined = () => undefined) {
   const closed: string[] = [];
+  const endedJudges: string[] = [];
   const events: string[] = [];
   /** what was in service when a configuration was read */
   const readBeside: string[] = [];
@@ -49,7 +50,8 @@ function createBench(first: Plan, onClose: (name: string) => Promise<void> | und
     const encoders = wanted.encoders.map(
       (name) => running.find(({ config }) => config.id === name) ?? build(name),
     );
-    const judges = [{ id: "judge", checkpoint: { hash: wanted.name } }];
+    const close = () => void endedJudges.push(wanted.name);
+    const judges = [{ id: "judge", checkpoint: { hash: wanted.name }, close }];
     return {
       config: { plan: wanted } as unknown as Config,
       registry: { judges } as unknown as Judges["registry"],
@@ -83,6 +85,7 @@ function createBench(first: Plan, onClose: (name: string) => Promise<void> | und
   const serving = () => reloader.live.current.judges[0]!.checkpoint.hash;
   return {
     closed,
+    endedJudges,
     events,
     readBeside,
     logLines,
@@ -149,14 +152,14 @@ for (const failsAt of ["read", "compose", "start"] as const) {
 
 describe("encoders", () => {
   test("that a swap leaves behind end after the last request on them, those taken over do not", async () => {
-    const { reload, reloader, closed } = createBench({ name: "one", encoders: ["a", "b"] });
+    const { reload, reloader, closed, endedJudges } = createBench({ name: "one", encoders: ["a", "b"] });
     const lease = reloader.live.acquire();
     await reload({ name: "two", encoders: ["b", "c"] });
     await turn();
-    assert.deepEqual(closed, []);
+    assert.deepEqual([closed, endedJudges], [[], []]);
     lease.release();
     await reloader.live.settled();
-    assert.deepEqual(closed, ["a"]);
+    assert.deepEqual([closed, endedJudges], [["a"], ["one"]]);
     await reloader.close();
     assert.deepEqual(closed, ["a", "b", "c"]);
   });

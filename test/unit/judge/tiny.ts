@@ -39,6 +39,7 @@ export function tinyParts(
     deadlineMs: 10_000,
     clock: () => performance.now(),
     onFault: () => {},
+    onHealth: () => {},
     ...given,
   };
 }
