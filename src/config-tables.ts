@@ -1,7 +1,7 @@
 // The tables of a configuration file, merged, → the parts of a Config: defaults, absolute paths, what must be named.
-import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Config, ConfigSources, JudgeConfig, ServerConfig } from "./config.js";
+import { usableProcessors } from "./config-processors.js";
 import {
   adminKeyVariable,
   type ConfigFile,
@@ -132,7 +132,7 @@ export function toLog({ level, file }: NonNullable<ConfigFile["log"]>, base: str
 export function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["runtime"] {
   const processes = table.processes ?? 1;
   return {
-    threads: table.threads ?? Math.max(1, Math.floor(availableParallelism() / processes)),
+    threads: table.threads ?? Math.max(1, Math.floor(usableProcessors() / processes)),
     processes,
     deadlineMs: table.deadline_ms ?? 2000,
     onFailure: table.on_failure ?? "abstain",

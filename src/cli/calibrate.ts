@@ -8,7 +8,8 @@ import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { chooseThreshold, type ThresholdChoice, type ThresholdTarget } from "../train/threshold.js";
 import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
-import { inEvaluatedSplit, readLabels, type SplitChoice } from "./label-file.js";
+import { readLabels, type SplitChoice } from "./label-file.js";
+import { measuredRows } from "./measured-rows.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 import { amount } from "./text-table.js";
@@ -85,10 +86,11 @@ function routeOf(labels: Labels, judge: Judge, options: CalibrateCommand): Route
   throw new JudgeError("usage", `${options.labels} has no labels for "${missing}"; it labels ${known}`);
 }
 
-/** The rows to choose on, the weak output's label first. */
+/** The rows to choose on, the weak output's label first; none that was trained on. */
 function routeRows(labels: Labels, { weak, strong }: Route, options: SplitChoice): LabelRow[] {
-  const rows = withOutputs(labels, strong === null ? [weak] : [weak, strong]).filter(
-    (row) => inEvaluatedSplit(row, options) && row.labels.every((label) => label !== null),
+  const all = withOutputs(labels, strong === null ? [weak] : [weak, strong]);
+  const rows = measuredRows({ rows: all }, options).filter(({ labels }) =>
+    labels.every((label) => label !== null),
   );
   if (rows.length > 0) return rows;
   throw new JudgeError("usage", "no labelled rows; name a split that the file has");

@@ -1,24 +1,21 @@
 // What `doctor` finds out about the process and its machine: versions, processors.
 import { readFile } from "node:fs/promises";
-import { availableParallelism } from "node:os";
 import * as z from "zod";
 import type { Config } from "../config.js";
+import { usableProcessors } from "../config-processors.js";
 import { type Finding, finding } from "../encoder/finding.js";
 import type { Terminal } from "./terminal.js";
 
 const Package = z.looseObject({ engines: z.looseObject({ node: z.string() }) });
-/** The processor time that this process's control group may use, as Linux tells it. */
-const quotaFile = "/sys/fs/cgroup/cpu.max";
 
 export async function examineProcess({ runtime }: Config, terminal: Terminal): Promise<Finding[]> {
   const { engines } = Package.parse(
     JSON.parse(await readFile(new URL("package.json", terminal.packageRoot), "utf8")),
   );
-  const quota = cpuQuota(await readFile(quotaFile, "utf8").catch(() => ""));
   return [
     finding("version", "ok", `prefill-judge ${terminal.version}`),
     nodeFinding(process.versions.node, engines.node),
-    threadsFinding(runtime, Math.min(availableParallelism(), quota)),
+    threadsFinding(runtime, usableProcessors()),
   ];
 }
 
@@ -36,17 +33,6 @@ export function nodeFinding(version: string, wanted: string): Finding {
 
 function numbersOf(version: string): number[] {
   return version.replace(/^\D+/, "").split(".").map(Number);
-}
-
-/**
- * @param content of cpu.max: microseconds of each period, and the period; `max` for no bound
- * @returns processors, at least 1; infinite without a bound
- */
-export function cpuQuota(content: string): number {
-  const [quota, period] = content.trim().split(/\s+/).map(Number);
-  if (quota === undefined || period === undefined || !(quota > 0 && period > 0))
-    return Number.POSITIVE_INFINITY;
-  return Math.max(1, Math.floor(quota / period));
 }
 
 /** @param processors that this process may use */

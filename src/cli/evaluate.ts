@@ -12,7 +12,8 @@ import { listWrongDecisions } from "../train/wrong-decisions.js";
 import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
 import { renderReport } from "./evaluate-report.js";
-import { inEvaluatedSplit, readLabels, readText, type SplitChoice } from "./label-file.js";
+import { readLabels, readText, type SplitChoice } from "./label-file.js";
+import { measuredRows, trainedRows } from "./measured-rows.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 
@@ -72,11 +73,11 @@ function createTask(labels: Labels, [judge, ...others]: Judges, options: Evaluat
   const outputNames = commonOutputs(labelled, judge, "the judge");
   for (const other of others) commonOutputs({ ...labelled, outputNames }, other, other.checkpoint.path);
   const all = withOutputs(labels, outputNames);
-  const trainRows = all.filter(({ split }) => split === options.trainSplit);
+  const trainRows = trainedRows(all, options);
   return {
     labels,
     outputNames,
-    rows: all.filter((row) => inEvaluatedSplit(row, options)),
+    rows: measuredRows({ rows: all }, options),
     trainRows: trainRows.length === 0 ? null : trainRows,
     ownOutput: Math.max(0, outputNames.indexOf(judge.output)),
   };

@@ -3,11 +3,13 @@ import * as z from "zod";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import { RouterJson2 } from "../checkpoint/router-json-2.js";
 import { rawSizeOf } from "../head/weights.js";
+import { type HeadFacts, headFacts, headFactsText } from "./head-facts.js";
 import { printable, type Terminal } from "./terminal.js";
 
 /** @throws JudgeError `checkpoint` for one that cannot be read */
 export async function inspect(path: string, options: { json: boolean }, terminal: Terminal): Promise<void> {
-  const facts = describe(await loadCheckpoint(path));
+  const checkpoint = await loadCheckpoint(path);
+  const facts = describe(checkpoint, await headFacts(checkpoint));
   terminal.print(options.json ? JSON.stringify(facts, null, 2) : render(facts));
 }
 
@@ -18,7 +20,7 @@ export function printSchema(terminal: Terminal): void {
 
 type Facts = ReturnType<typeof describe>;
 
-function describe(checkpoint: Checkpoint) {
+function describe(checkpoint: Checkpoint, trained: HeadFacts) {
   const { head, view } = checkpoint;
   const [member] = head.members;
   return {
@@ -53,6 +55,8 @@ function describe(checkpoint: Checkpoint) {
     })),
     selftest_prompts: checkpoint.selftest?.prompts.length ?? 0,
     training: checkpoint.training,
+    file_date: trained.fileDate,
+    trained: headFactsText(trained),
     problems: problemsOf(checkpoint),
   };
 }
@@ -92,6 +96,7 @@ function render(facts: Facts): string {
     ["members", [`${count} × ${hidden.join(", ")} (${kind?.replace("_", " ")})`]],
     ["outputs", outputs],
     ["selftest", [facts.selftest_prompts === 0 ? "none" : `${facts.selftest_prompts} prompts`]],
+    ["trained", [facts.trained]],
     ["problems", facts.problems.length === 0 ? ["none"] : facts.problems],
   ];
   return lines

@@ -10,13 +10,15 @@ import type { Config } from "../config.js";
 import { stampOf } from "../encoder/folder.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";
+import type { Judge } from "../judge/judge.js";
 import { createProbabilityCache } from "../judge/probability-cache.js";
 import { createLineFile } from "../observe/line-file.js";
 import { createLog, type LogTarget, standardErrorTarget } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import { createReloader } from "../reload.js";
+import { headFacts, headFactsText } from "./head-facts.js";
 import { baseUrl, curlLine, routesToml } from "./routes-text.js";
-import type { Terminal } from "./terminal.js";
+import { printable, type Terminal } from "./terminal.js";
 import { watch } from "./watch.js";
 
 /** New requests are still answered for so long after the signal, while the router learns that this server is ending. */
@@ -96,7 +98,8 @@ export async function serve(
   try {
     const signal = await Promise.race([judges.start(), ended]);
     if (signal === undefined) {
-      terminal.print(readyText(config, judges.registry.judges, baseUrl(listening.host, listening.port)));
+      const url = baseUrl(listening.host, listening.port);
+      terminal.print(readyText(config, await describeJudges(judges.registry.judges), url));
       isReady = true;
       if (isReloadWanted) reload();
       const { signal } = watching;
@@ -157,14 +160,23 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
-function readyText(
-  config: Config,
-  judges: readonly { id: string; checkpoint: { notice: string | null } }[],
-  url: string,
-): string {
-  const notices = judges.flatMap(({ id, checkpoint }) =>
-    checkpoint.notice === null ? [] : [`${id}: ${checkpoint.notice}`],
-  );
+interface DescribedJudge {
+  readonly id: string;
+  readonly notice: string | null;
+  /** rows, date and AUC of its head */
+  readonly trained: string;
+}
+
+async function describeJudges(judges: readonly Judge[]): Promise<DescribedJudge[]> {
+  const described = judges.map(async ({ id, checkpoint }) => {
+    const trained = printable(headFactsText(await headFacts(checkpoint)));
+    return { id, notice: checkpoint.notice, trained };
+  });
+  return await Promise.all(described);
+}
+
+function readyText(config: Config, judges: readonly DescribedJudge[], url: string): string {
+  const notices = judges.flatMap(({ id, notice }) => (notice === null ? [] : [`${id}: ${notice}`]));
   const indent = (text: string) =>
     text
       .trimEnd()
@@ -174,6 +186,7 @@ function readyText(
   return `
 prefill-judge is ready on ${url}
 judges: ${judges.map(({ id }) => id).join(", ")}
+${indent(judges.map(({ id, trained }) => `${id}: ${trained}`).join("\n"))}
 
 Ask it:
 ${indent(curlLine(url, judges[0]!.id))}

@@ -2,7 +2,7 @@
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import type { LabelRow, Labels } from "../train/labels.js";
-import { countLabels, labelProblems } from "../train/labels-report.js";
+import { countLabels, expectedInterval, labelProblems } from "../train/labels-report.js";
 import type { Terminal } from "./terminal.js";
 
 export interface TrainInput {
@@ -29,7 +29,8 @@ export function trainingRows(
 ): readonly LabelRow[] {
   const inSplit = all.filter(({ split }) => split === trainSplit);
   const rows = inSplit.length === 0 ? all : inSplit;
-  for (const problem of labelProblems(countLabels(rows, outputNames))) {
+  const counts = countLabels(rows, outputNames);
+  for (const problem of labelProblems(counts)) {
     if ("rows" in problem) {
       const what = problem.kind === "few_rows" ? "labelled rows" : "rows of its rarer class";
       terminal.note(
@@ -42,6 +43,14 @@ export function trainingRows(
         `${file}: output ${problem.output} ${what}; nothing can be learned of it`,
       );
     }
+  }
+  for (const count of counts) {
+    const expected = expectedInterval(count);
+    if (expected === null) continue;
+    const { auc, halfWidth, wanted } = expected;
+    terminal.note(
+      `${count.output} has ${count.solved + count.failed} labelled rows, ${count.solved} of them solved: on so many an AUC of ${auc} is known to ± ${halfWidth.toFixed(3)} only (95 %); give ${wanted} and more to tell judges apart`,
+    );
   }
   if (report.conflicts.length > 0) {
     terminal.print(

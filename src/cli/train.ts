@@ -17,6 +17,7 @@ import type { Costs } from "../train/costs.js";
 import { type FitFacts, type FitInput, fitHead } from "../train/fit.js";
 import { createSeedWorkers } from "../train/fit-workers.js";
 import { outOfFold, selectRows, smallestTraining, usualFolds } from "../train/folds.js";
+import { outOfFoldAuc } from "../train/out-of-fold-auc.js";
 import { calibrateHead } from "../train/platt.js";
 import { predictTable } from "../train/predict.js";
 import type { Table } from "../train/scaler.js";
@@ -65,9 +66,13 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
     const tableView = { layers: [options.layer], pooling: options.pooling, hiddenSize: table.columns };
     const { threads, processes } = config.runtime;
     const input: FitInput = { view: tableView, table, outputNames, labels: rows };
-    const { weights, facts } = await fit(input, options, threads * processes, terminal);
+    const { weights, facts, aucOutOfFold } = await fit(input, options, threads * processes, terminal);
     const selftest = makeSelftest(encoder, { weights, table: promptTable, prompts }, terminal);
-    await save(options, { encoder, view, weights, costs, selftest, training: trainingFacts(facts, options) });
+    const training = {
+      ...trainingFacts(facts, options),
+      auc_out_of_fold: aucOutOfFold?.map((entry) => ({ ...entry })) ?? null,
+    };
+    await save(options, { encoder, view, weights, costs, selftest, training });
     terminal.print(
       `${options.out}: ${outputNames.length} output(s) from ${rows.length} rows, 5 of ${facts.members.length} members kept`,
     );
@@ -121,7 +126,7 @@ async function fit(input: FitInput, options: TrainCommand, threads: number, term
       );
     },
   });
-  if (!options.calibration) return fitted;
+  if (!options.calibration) return { ...fitted, aucOutOfFold: null };
   const size = { rows: input.table.rows, outputs: input.outputNames.length };
   const predicted = await outOfFold(size, usualFolds, async ({ trainRows, testRows }, index) => {
     note(`calibration: fold ${index + 1} of ${usualFolds.folds}`);
@@ -130,7 +135,12 @@ async function fit(input: FitInput, options: TrainCommand, threads: number, term
     const { weights } = await fitHead(part, { pcaSize: options.pca, trainSeeds, seeds: foldSeeds });
     return predictTable(weights, selectRows(input.table, testRows));
   });
-  return { ...fitted, weights: calibrateHead(fitted.weights, predicted, input.labels) };
+  const aucOutOfFold = outOfFoldAuc(predicted, input.labels, input.outputNames);
+  return {
+    weights: calibrateHead(fitted.weights, predicted, input.labels),
+    facts: fitted.facts,
+    aucOutOfFold,
+  };
 }
 
 interface Trained {

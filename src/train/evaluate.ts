@@ -5,7 +5,6 @@ import type { BootstrapOptions } from "./bootstrap.js";
 import type { LabelRow } from "./labels.js";
 import { createSample, type ThresholdPoint, thresholdCurve } from "./metrics.js";
 import { normaliseText } from "./normalise.js";
-import { refuseOverlap } from "./overlap.js";
 import { describePool, type PoolReport } from "./pool.js";
 import { type Contender, chooseRows, describeSection, type LabelledRows, type Section } from "./section.js";
 
@@ -22,8 +21,6 @@ export interface EvaluateInput {
   readonly judge: Predictions;
   /** floors, other checkpoints, recorded scores */
   readonly against: readonly Predictions[];
-  /** what the judge was trained on; null where that is not known */
-  readonly trainRows: readonly Pick<LabelRow, "id" | "text">[] | null;
 }
 
 export interface EvaluateOptions extends BootstrapOptions {
@@ -62,11 +59,10 @@ export interface OutputReport {
   readonly sources: readonly NamedSection[];
 }
 
-/** @throws JudgeError `usage` for no rows, and for rows that the judge was trained on, listing their ids */
+/** @throws JudgeError `usage` for no rows */
 export function evaluate(input: EvaluateInput, options: EvaluateOptions): EvaluationReport {
   const { rows, outputNames, judge, against } = input;
   if (rows.length === 0) throw new JudgeError("usage", "no rows to evaluate; name a split that the file has");
-  if (input.trainRows !== null) refuseOverlap(input.trainRows, rows);
   for (const predictions of [judge, ...against]) checkPredictions(predictions, input);
   const records = rows.reduce((sum, { copies }) => sum + copies, 0);
   return {

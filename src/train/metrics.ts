@@ -61,6 +61,17 @@ export function aucOf(
   return failedBelow > 0 && solvedBelow > 0 ? pairs / (failedBelow * solvedBelow) : null;
 }
 
+/**
+ * Half the width of the 95 % interval that an AUC of `value` has on so many rows (Hanley & McNeil 1982, with a negative
+ * exponential for both classes).
+ */
+export function aucHalfWidth(value: number, { solved, failed }: { solved: number; failed: number }): number {
+  const solvedPairs = value / (2 - value) - value ** 2;
+  const failedPairs = (2 * value ** 2) / (1 + value) - value ** 2;
+  const variance = value * (1 - value) + (solved - 1) * solvedPairs + (failed - 1) * failedPairs;
+  return 1.96 * Math.sqrt(variance / (solved * failed));
+}
+
 /** Squared distance of p from what happened; [rows]. Its mean is the Brier score. */
 export function squaredLosses({ p, solved }: Sample): Float64Array {
   return p.map((probability, row) => (probability - solved[row]!) ** 2);

@@ -34,7 +34,7 @@ export function refuseOverlap(trainRows: readonly Prompt[], rows: readonly Promp
   const more = overlap.length > listed ? ` and ${overlap.length - listed} more` : "";
   throw new JudgeError(
     "usage",
-    `${overlap.length} of ${rows.length} rows to evaluate are rows of the training: ${ids.join(", ")}${more}; ` +
-      "evaluate on a split that was not trained on, or remove them",
+    `${overlap.length} of ${rows.length} rows to measure on are rows of the training: ${ids.join(", ")}${more}; ` +
+      "name a split that was not trained on, or remove them",
   );
 }

@@ -233,6 +233,27 @@ describe("calibrate", () => {
     }
   });
 
+  test("refuses rows that the judge was trained on, by their split or their text, as evaluate does", () => {
+    const copied = { ...rows[0]!, id: "copy", split: "test", prompt: `  ${rows[0]!.prompt.toUpperCase()} ` };
+    const leaking = write("leaking.jsonl", [...rows, copied].map((row) => JSON.stringify(row)).join("\n"));
+    for (const [args, message] of [
+      [
+        ["--labels", labels, "--split", "train"],
+        /: 20 of 20 rows to measure on are rows of the training: "r0", /,
+      ],
+      [
+        ["--labels", leaking],
+        /: 1 of 41 rows to measure on are rows of the training: "copy" \("r0" in training\); /,
+      ],
+    ] as const) {
+      const choice = run("calibrate", "--config", config, ...args, "--target-weak-share", "0.5");
+      const evaluation = run("evaluate", "--config", config, ...args);
+      assert.deepEqual([choice.status, choice.stdout], [2, ""]);
+      assert.match(choice.stderr, message);
+      assert.equal(choice.stderr, evaluation.stderr);
+    }
+  });
+
   test("wants one target", () => {
     for (const args of [[], ["--target-weak-share", "0.5", "--min-accuracy", "0.9"]]) {
       const { status, stderr } = calibrate(...args);

@@ -1,10 +1,11 @@
 // The configuration from its four sources. What is refused, and in which words: config-sources.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
 import { type Config, type ConfigSources, loadConfig } from "../../src/config.js";
+import { usableProcessors } from "../../src/config-processors.js";
 import { settings } from "../../src/config-schema.js";
 import { packagePath } from "../support/fixtures.js";
 import { refusal } from "./refusal.js";
@@ -76,7 +77,7 @@ test("without any source the two embedded judges are served on 127.0.0.1:8080", 
   assert.deepEqual([server.host, server.port], ["127.0.0.1", 8080]);
   assert.deepEqual(
     [runtime.threads, runtime.processes, runtime.deadlineMs, runtime.onFailure],
-    [availableParallelism(), 1, 2000, "abstain"],
+    [usableProcessors(), 1, 2000, "abstain"],
   );
   assert.deepEqual(encoders, [
     {
@@ -129,8 +130,8 @@ test("the settings of the first issue can be given by variable and flag", () => 
 
 test("threads that are not given are shared out among the processes, at least one each", () => {
   const threads = (toml: string) => load(toml).runtime.threads;
-  assert.equal(threads("[runtime]\nprocesses = 2"), Math.max(1, Math.floor(availableParallelism() / 2)));
-  assert.equal(threads("[runtime]\nprocesses = 256"), Math.max(1, Math.floor(availableParallelism() / 256)));
+  assert.equal(threads("[runtime]\nprocesses = 2"), Math.max(1, Math.floor(usableProcessors() / 2)));
+  assert.equal(threads("[runtime]\nprocesses = 256"), Math.max(1, Math.floor(usableProcessors() / 256)));
   assert.equal(threads("[runtime]\nprocesses = 2\nthreads = 5"), 5);
 });
 

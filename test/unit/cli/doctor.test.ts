@@ -1,22 +1,10 @@
 // The parts of `doctor` that need no encoder: processors, versions, and lines of a terminal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cpuQuota, nodeFinding, threadsFinding, threadsText } from "../../../src/cli/doctor-process.js";
+import { nodeFinding, threadsFinding, threadsText } from "../../../src/cli/doctor-process.js";
 import { sectionText, summaryText, toJson } from "../../../src/cli/doctor-report.js";
 import { list, small } from "../../../src/cli/doctor-text.js";
 import { faultFinding, finding } from "../../../src/encoder/finding.js";
-
-test("a control group's quota is whole processors, at least one, and absent where there is none", () => {
-  for (const [content, processors] of [
-    ["max 100000\n", Number.POSITIVE_INFINITY],
-    ["", Number.POSITIVE_INFINITY],
-    ["200000 100000\n", 2],
-    ["250000 100000\n", 2],
-    ["50000 100000\n", 1],
-    ["nonsense", Number.POSITIVE_INFINITY],
-  ] as const)
-    assert.equal(cpuQuota(content), processors, content);
-});
 
 test("Node is compared by its numbers, not its letters", () => {
   for (const version of ["20.19.0", "20.20.1", "22.0.0", "100.1.0"])

@@ -29,7 +29,6 @@ const input: EvaluateInput = {
   outputNames: ["weak", "strong"],
   judge,
   against: [worse, scores],
-  trainRows: [{ id: "t", text: "a training prompt" }],
 };
 const options = { seed: 9, resamples: 300, threshold: 0.5, costs: [1, 10] };
 const report = evaluate(input, options);
@@ -164,14 +163,8 @@ test("an output without labels has figures of null", () => {
   assert.deepEqual(output?.all.judge.auc, { value: null, low: null, high: null });
 });
 
-test("refused: rows of the training, and no rows", () => {
-  const trainRows = [{ id: "mine", text: " PROMPT  of R7" }];
-  assert.match(
-    refusal("usage", () => evaluate({ ...input, trainRows }, options)).message,
-    /1 of 240 rows .*"r7" \("mine" in training\)/,
-  );
+test("refused: no rows", () => {
   refusal("usage", () => evaluate({ ...input, rows: [] }, options));
-  evaluate({ ...input, trainRows: null }, { ...options, resamples: 2 });
 });
 
 for (const [name, byOutput] of [

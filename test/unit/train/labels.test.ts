@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseLabels, withOutputs } from "../../../src/train/labels.js";
-import { countLabels, labelProblems } from "../../../src/train/labels-report.js";
+import { countLabels, expectedInterval, labelProblems } from "../../../src/train/labels-report.js";
 import { refusal } from "../refusal.js";
 import { labelRow } from "./reference.js";
 import { textReader } from "./text-reader.js";
@@ -112,6 +112,16 @@ test("counts and problems by output", () => {
   assert.deepEqual(labelProblems(counts.slice(0, 1), { rows: 301, rarerClass: 1 }), [
     { kind: "few_rows", output: "good", rows: 300, wanted: 301 },
   ]);
+});
+
+test("below 1,000 rows an AUC's interval is told, by number and base rate", () => {
+  const of = (solved: number, failed: number) =>
+    expectedInterval({ output: "weak", solved, failed, missing: 9 });
+  assert.deepEqual([of(500, 500), of(0, 300), of(300, 0)], [null, null, null]);
+  const [balanced, rare] = [of(250, 250)!, of(50, 450)!];
+  assert.deepEqual([balanced.auc, balanced.wanted], [0.7, 1000]);
+  assert.ok(Math.abs(balanced.halfWidth - 0.0456) < 1e-4, String(balanced.halfWidth));
+  assert.ok(Math.abs(rare.halfWidth - 0.0841) < 1e-4, String(rare.halfWidth));
 });
 
 test("labels in the order of a checkpoint's outputs, null for what they lack", () => {

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { bootstrap } from "../../../src/train/bootstrap.js";
 import {
   accuracy,
   agreements,
   auc,
+  aucHalfWidth,
   brier,
   createSample,
   ece,
@@ -15,6 +17,7 @@ import {
   uncertain,
   weightedMean,
 } from "../../../src/train/metrics.js";
+import { createRandom } from "../../../src/train/random.js";
 import { groupOrders, withinGroupAuc } from "../../../src/train/within-group.js";
 import { assertClose, type ReferenceSample, reference } from "./reference.js";
 
@@ -121,4 +124,22 @@ test("AUC within groups passes over groups of one class, and over rows without a
   const weight = Float64Array.of(3, 1, 1, 1, 1, 1, 1);
   assertClose(withinGroupAuc(sample, orders, weight), 4 / 6);
   assert.equal(withinGroupAuc(sample, groupOrders(sample, new Array(7).fill(null)), sample.weight), null);
+});
+
+test("half the width of an AUC's interval: the published example, and what resampling finds", () => {
+  // Hanley & McNeil 1982: an area of 0.893 from 51 and 58 patients has a standard error of 0.032
+  const published = aucHalfWidth(0.893, { solved: 51, failed: 58 }) / 1.96;
+  assert.ok(Math.abs(published - 0.032) < 0.001, String(published));
+  const random = createRandom(7);
+  const solved = Uint8Array.from({ length: 400 }, (_, row) => (row < 100 ? 1 : 0));
+  const p = Float64Array.from(solved, (label) =>
+    Math.min(1, (random.uniform() + random.uniform() + label * 0.43) / 2.5),
+  );
+  const sample = createSample(p, solved);
+  const [estimate] = bootstrap(400, (multiplicity) => [auc(sample, multiplicity)], { seed: 1 });
+  const { value, low, high } = estimate!;
+  assert.ok(value! > 0.65 && value! < 0.85, String(value));
+  const expected = aucHalfWidth(value!, { solved: 100, failed: 300 });
+  const found = (high! - low!) / 2;
+  assert.ok(Math.abs(expected / found - 1) < 0.15, `${expected} and ${found}`);
 });

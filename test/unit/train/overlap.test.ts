@@ -19,7 +19,10 @@ test("equal after normalisation is the same row, and nothing else", () => {
     { id: "t2", trainId: "t2" },
   ]);
   const { message } = refusal("usage", () => refuseOverlap(train, rows));
-  assert.match(message, /^2 of 3 rows to evaluate are rows of the training: "a" \("t1" in training\), "t2";/);
+  assert.match(
+    message,
+    /^2 of 3 rows to measure on are rows of the training: "a" \("t1" in training\), "t2";/,
+  );
 });
 
 test("no overlap, no refusal", () => {
