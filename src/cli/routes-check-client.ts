@@ -10,6 +10,10 @@ const longWaitMs = 20_000;
 /** What the paths of this server speak. */
 const formats = ["openai_chat", "openai_responses", "anthropic_messages"];
 
+/** Switchyard takes an operation off the end of a base_url and puts its own there. */
+const openaiPath = /^(\/v1)?(\/chat\/completions|\/responses)?\/?$/;
+const anthropicPath = /^((\/v1)?|\/v1\/messages)\/?$/;
+
 /** @param place of the client's table */
 export function checkClient(client: ClientTable, place: string[], config: Config, report: Report): void {
   checkAddress(client, place, config, report);
@@ -32,7 +36,7 @@ export function checkClient(client: ClientTable, place: string[], config: Config
 }
 
 function checkAddress(
-  { base_url: url }: ClientTable,
+  { base_url: url, format }: ClientTable,
   place: string[],
   { server }: Config,
   report: Report,
@@ -46,7 +50,7 @@ function checkAddress(
       ? "base_url is missing or no address"
       : address.protocol !== "http:" && isHere
         ? "this server speaks plain HTTP"
-        : !["/v1", "/v1/", "/"].includes(address.pathname)
+        : !(format === "anthropic_messages" ? anthropicPath : openaiPath).test(address.pathname)
           ? `${address.pathname} is no path of this server`
           : isHere && portOf(address) !== server.port
             ? `this server listens on port ${server.port}`

@@ -144,6 +144,23 @@ describe("a file without an error starts Switchyard", () => {
   }
 });
 
+describe("a base_url that ends with an operation, which Switchyard takes off", () => {
+  for (const [format, path, works] of [
+    ["openai_chat", "/v1/chat/completions", true],
+    ["openai_chat", "/chat/completions", true],
+    ["openai_responses", "/v1/responses", true],
+    ["anthropic_messages", "/v1/messages", true],
+    ["anthropic_messages", "/messages", false],
+    ["anthropic_messages", "/v1/chat/completions", false],
+  ] as const) {
+    test(`${format} at ${path}: ${works ? "routes both ways" : "is an error"}`, async () => {
+      const text = set("format", `format = "${format}"`).replace(`${server.url}/v1`, server.url + path);
+      assert.equal(errors(text).length, works ? 0 : 1);
+      assert.deepEqual(await outcomes(text), works ? ["weak-model", "strong-model"] : [404, 404]);
+    });
+  }
+});
+
 describe("a file with an error breaks the users' requests", () => {
   const cases: Readonly<Record<string, readonly [make: () => string, both: string | number]>> = {
     "an id that no judge has": [() => good.replace('id = "tiny"', 'id = "tinny"'), 404],

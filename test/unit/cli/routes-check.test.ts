@@ -102,9 +102,9 @@ describe("of the client", () => {
     ["the default port", "http://localhost/v1", /error: this server listens on port 8080/],
     ["another path", "http://127.0.0.1:8080/v2", /error: \/v2 is no path of this server; write base_url/],
     [
-      "the whole path",
-      "http://127.0.0.1:8080/v1/chat/completions",
-      /error: \/v1\/chat\/completions is no path/,
+      "an operation that Switchyard does not take off",
+      "http://127.0.0.1:8080/v1/score",
+      /error: \/v1\/score is no path/,
     ],
     ["no address", "127.0.0.1:8080/v1", /error: base_url .* write base_url/],
     [
@@ -116,6 +116,29 @@ describe("of the client", () => {
     test(`base_url: ${name}`, () =>
       assertFinding(changed("http://127.0.0.1:8080/v1", url), "base_url", finding));
   }
+  test("base_url: with the operation, as Switchyard takes it off the end", () => {
+    const of = (format: string, path: string) =>
+      findings(
+        changed("http://127.0.0.1:8080/v1", `http://127.0.0.1:8080${path}`).replace(
+          'format = "openai_chat"',
+          `format = "${format}"`,
+        ),
+      );
+    for (const path of [
+      "",
+      "/",
+      "/v1/",
+      "/v1/chat/completions",
+      "/v1/chat/completions/",
+      "/chat/completions",
+      "/v1/responses",
+    ])
+      for (const format of ["openai_chat", "openai_responses"]) assert.deepEqual(of(format, path), [], path);
+    for (const path of ["", "/v1/", "/v1/messages"])
+      assert.deepEqual(of("anthropic_messages", path), [], path);
+    for (const path of ["/messages", "/v1/chat/completions"])
+      assert.match(of("anthropic_messages", path).join(), /is no path of this server; write base_url/);
+  });
   test("base_url: another port of the address that this server listens on", () => {
     const given = { ...config, server: { ...config.server, host: "10.1.2.3" } };
     assertFinding(
