@@ -26,6 +26,7 @@ interface EncoderEvents extends Pick<VllmEvents, "warning" | "swept"> {
     how: { restarts: number; loadMs: number; process?: number | null },
   ): void;
   down(how: Omit<Down, "wasLoading"> & { process?: number | null }): void;
+  run?(texts: number): void;
 }
 
 const silent: EncoderEvents = { up() {}, down() {}, warning() {}, swept() {} };
@@ -89,6 +90,9 @@ export function observedEncoder(
         reason: reason && withoutPaths(reason),
         retryMs,
       });
+    },
+    run(texts) {
+      metrics.encoderRun(id, texts);
     },
     warning(finding) {
       log.encoderWarning({ encoder: id, finding });

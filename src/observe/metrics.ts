@@ -32,12 +32,15 @@ export interface Metrics {
   judged(sample: JudgedSample): void;
   encoderRestarted(encoder: string): void;
   encoderUp(encoder: string, up: boolean): void;
+  /** a run of so many texts */
+  encoderRun(encoder: string, texts: number): void;
   /** the text that Prometheus scrapes */
   render(): Promise<string>;
 }
 
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const tokenBuckets = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
+const textBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const probabilityBuckets = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
 /** A registry of its own, so that several servers in one process do not share counts. */
@@ -111,6 +114,14 @@ export function createMetrics(): Metrics {
     registers,
   });
 
+  const batchTexts = new Histogram({
+    name: `${prefix}batch_texts`,
+    help: "Texts of one run of an encoder in this machine.",
+    labelNames: ["encoder"],
+    buckets: textBuckets,
+    registers,
+  });
+
   let rendering: Promise<string> | null = null;
 
   return {
@@ -135,6 +146,7 @@ export function createMetrics(): Metrics {
       }
     },
     encoderRestarted: (encoder) => restarts.inc({ encoder }),
+    encoderRun: (encoder, texts) => batchTexts.observe({ encoder }, texts),
     encoderUp: (encoder, isUp) => up.set({ encoder }, isUp ? 1 : 0),
     render() {
       // for all that ask in one turn of the event loop: a connection can bring a thousand requests at once

@@ -112,6 +112,18 @@ describe("metrics", () => {
     assert.equal(growth(`abstentions_total{${judge},reason="no_user_text"}`), 1);
   });
 
+  test("count the texts of each run; a kept result needs none", async () => {
+    const growth = await around(async () => {
+      for (const text of ["run one", "run two", "run one"]) await ask(text);
+      const prompts = Array.from({ length: 8 }, (_, index) => `run of several ${index}`);
+      await (await server.post("/v1/score", { prompts })).text();
+    });
+    assert.equal(growth('batch_texts_sum{encoder="tiny"}'), 10);
+    const runs = growth('batch_texts_count{encoder="tiny"}');
+    assert.ok(runs >= 3 && runs < 10, `${runs} runs`);
+    assert.ok(growth('batch_texts_bucket{le="1",encoder="tiny"}') >= 2);
+  });
+
   test("count abstentions by reason", async () => {
     const growth = await around(async () => {
       await ask(" ");

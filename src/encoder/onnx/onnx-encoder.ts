@@ -17,6 +17,8 @@ import { fromWire } from "./wire-error.js";
 export interface OnnxEvents {
   up(facts: LoadedFacts, how: { restarts: number; loadMs: number; process: number | null }): void;
   down(how: Down & { readonly process: number | null }): void;
+  /** a run of so many texts begins; absent: nobody counts them */
+  run?(texts: number): void;
 }
 
 export interface OnnxEncoderParts {
@@ -77,6 +79,7 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   const batcher = createBatcher({
     limits: parts.limits,
     async run(work) {
+      parts.events.run?.(work.texts.length);
       const { encodings, milliseconds } = expect(await pool.run(work), "encoded");
       return { encodings: unpackEncodings(encodings), milliseconds };
     },
