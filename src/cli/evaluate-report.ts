@@ -1,7 +1,7 @@
 // An evaluation report as text for a terminal; everything else of it is in --json.
 import type { EvaluationReport, NamedSection, OutputReport } from "../train/evaluate.js";
 import type { MetricName, Section } from "../train/section.js";
-import { amount, difference, estimate, number, percent, table } from "./text-table.js";
+import { amount, difference, estimate, number, percent, share, table } from "./text-table.js";
 
 const titles: readonly (readonly [MetricName, string])[] = [
   ["auc", "AUC"],
@@ -40,9 +40,9 @@ function renderOutput({ output, all, thresholds, groups, sources }: OutputReport
         .filter((_, index) => index % 2 === 1)
         .map((point) => [
           point.threshold.toFixed(2),
-          percent(point.weakShare),
-          percent(point.errorShare),
-          percent(point.weakAccuracy),
+          share(point.weakShare),
+          share(point.errorShare),
+          share(point.weakAccuracy),
         ]),
     ]),
     ...[groups, sources].flatMap((sections) => renderSections(sections)),

@@ -27,6 +27,14 @@ export function percent(value: number | null): string {
   return value === null ? "-" : `${(100 * value).toFixed(1)} %`;
 }
 
+/** In percent. */
+export function share({ value, low, high }: Estimate): string {
+  const digits = (part: number) => (100 * part).toFixed(1);
+  return low === null || high === null
+    ? percent(value)
+    : `${percent(value)} [${digits(low)}, ${digits(high)}]`;
+}
+
 export function estimate({ value, low, high }: Estimate): string {
   return low === null || high === null ? number(value) : `${number(value)} [${number(low)}, ${number(high)}]`;
 }

@@ -3,10 +3,11 @@
 import { JudgeError } from "../errors.js";
 import type { BootstrapOptions } from "./bootstrap.js";
 import type { LabelRow } from "./labels.js";
-import { createSample, type ThresholdPoint, thresholdCurve } from "./metrics.js";
+import { createSample } from "./metrics.js";
 import { normaliseText } from "./normalise.js";
 import { describePool, type PoolReport } from "./pool.js";
 import { type Contender, chooseRows, describeSection, type LabelledRows, type Section } from "./section.js";
+import { type ThresholdPoint, thresholdCurve } from "./threshold-curve.js";
 
 export interface Predictions {
   readonly name: string;
@@ -115,7 +116,7 @@ function describeOutput(input: EvaluateInput, output: number, options: EvaluateO
   return {
     output: outputNames[output]!,
     all: describe(labelled, contenders, options),
-    thresholds: contenders.map(({ name, p }) => ({ name, points: curveOf(labelled, p) })),
+    thresholds: contenders.map(({ name, p }) => ({ name, points: curveOf(labelled, p, options) })),
     groups: sections(labelled.groups),
     sources: sections(chosen.map((row) => rows[row]!.source)),
   };
@@ -126,15 +127,11 @@ function describe(rows: LabelledRows, contenders: readonly Contender[], options:
   return describeSection(rows, { judge: judge!, against }, options);
 }
 
-function curveOf(rows: LabelledRows, p: Float64Array): ThresholdPoint[] {
+function curveOf(rows: LabelledRows, p: Float64Array, options: BootstrapOptions): ThresholdPoint[] {
   const known = [...p.keys()].filter((row) => !Number.isNaN(p[row]));
   const { solved, weight } = chooseRows(rows, known);
-  const sample = createSample(
-    Float64Array.from(known, (row) => p[row]!),
-    solved,
-    weight,
-  );
-  return thresholdCurve(sample, weight, thresholds);
+  const given = Float64Array.from(known, (row) => p[row]!);
+  return thresholdCurve(createSample(given, solved, weight), thresholds, options);
 }
 
 /** A section for each name. */

@@ -133,31 +133,3 @@ export function agreements(first: Float64Array, second: Float64Array, threshold:
     goesToWeak(value, threshold) === goesToWeak(second[row]!, threshold) ? 1 : 0,
   );
 }
-
-/** What a threshold does. */
-export interface ThresholdPoint {
-  readonly threshold: number;
-  /** rows that go to the weak model, of all */
-  readonly weakShare: number;
-  /** rows that go to the weak model and are not solved by it, of all */
-  readonly errorShare: number;
-  /** solved of those that go to the weak model; null where none does */
-  readonly weakAccuracy: number | null;
-}
-
-/** One point for each threshold; none for a sample without weight. */
-export function thresholdCurve(
-  { p, solved }: Sample,
-  weight: Float64Array,
-  thresholds: readonly number[],
-): ThresholdPoint[] {
-  return thresholds.flatMap((threshold) => {
-    const weak = Uint8Array.from(p, (value) => (goesToWeak(value, threshold) ? 1 : 0));
-    const failing = weak.map((value, row) => value * (1 - solved[row]!));
-    const weakShare = weightedMean(weight, weak);
-    const errorShare = weightedMean(weight, failing);
-    if (weakShare === null || errorShare === null) return [];
-    const weakAccuracy = weakShare > 0 ? 1 - errorShare / weakShare : null;
-    return [{ threshold, weakShare, errorShare, weakAccuracy }];
-  });
-}

@@ -77,6 +77,7 @@ describe("evaluate", () => {
       errors,
     );
     assert.equal(status, 0);
+    assert.match(stdout, /^0\.10 +\d+\.\d % \[\d+\.\d, \d+\.\d\] +\d+\.\d % \[/m);
     assert.match(stdout, /weak: 40 labelled rows, .* solved\n\n.*judge +constant \(judge minus it\)/);
     assert.match(stdout, /^AUC +1\.000 \[1\.000, 1\.000\] +0\.500 \(\+0\.500/m);
     assert.match(readFileSync(errors, "utf8"), /^id,split,group,source,p_solve,solved,error,prompt\n/);

@@ -112,7 +112,7 @@ test("thresholds run for everyone who has predictions", () => {
       ["scores", 19],
     ],
   );
-  const shares = weak!.thresholds[0]!.points.map(({ weakShare }) => weakShare);
+  const shares = weak!.thresholds[0]!.points.map(({ weakShare }) => weakShare.value!);
   assert.deepEqual(
     shares,
     shares.toSorted((a, b) => b - a),

@@ -13,7 +13,6 @@ import {
   goesToWeak,
   logLoss,
   type Sample,
-  thresholdCurve,
   uncertain,
   weightedMean,
 } from "../../../src/train/metrics.js";
@@ -80,7 +79,6 @@ test("no rows, or one class, give no figure", () => {
   const none = plain([], []);
   for (const metric of [auc, brier, logLoss, ece]) assert.equal(metric(none, none.weight), null);
   assert.equal(accuracy(none, none.weight, 0.5), null);
-  assert.deepEqual(thresholdCurve(none, none.weight, [0.5]), []);
   const solved = plain([0.1, 0.9], [1, 1]);
   assert.equal(auc(solved, solved.weight), null);
   assertClose(brier(solved, solved.weight), (0.81 + 0.01) / 2);
@@ -99,13 +97,8 @@ test("equality goes to the weak model, within f64 epsilon", () => {
   assert.ok(!goesToWeak(0.8 - 1e-12, 0.8));
 });
 
-test("a threshold's weak share, error share and accuracy", () => {
+test("accuracy is the share of labels on p's side of the threshold", () => {
   const sample = plain([0.9, 0.8, 0.7, 0.2], [1, 0, 1, 1]);
-  const [all, most, none] = thresholdCurve(sample, sample.weight, [0, 0.7, 0.95]);
-  assert.deepEqual(all, { threshold: 0, weakShare: 1, errorShare: 0.25, weakAccuracy: 0.75 });
-  assert.deepEqual([most?.weakShare, most?.errorShare], [0.75, 0.25]);
-  assertClose(most?.weakAccuracy, 2 / 3);
-  assert.deepEqual(none, { threshold: 0.95, weakShare: 0, errorShare: 0, weakAccuracy: null });
   assertClose(accuracy(sample, sample.weight, 0.75), 0.25);
 });
 
