@@ -1,7 +1,7 @@
 // Whether answers come out of a judge, not only whether its encoder's process is there. Errors and silence raise a suspicion; a
 // known good text decides, so that nobody makes a judge unready with texts that cannot be read; and it is judged again until an
 // answer comes out.
-import { withTimeout } from "../abort.js";
+import { abortable, withTimeout } from "../abort.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 
 export interface HealthParts {
@@ -65,7 +65,8 @@ export function createHealth({ probe, deadlineMs, clock, onChange, pauseMs = 100
     isProbing = true;
     const startedMs = clock();
     try {
-      await withTimeout(probeMs, silent, undefined, probe);
+      // what runs already in a process that hangs does not heed the signal
+      await withTimeout(probeMs, silent, undefined, (signal) => abortable(probe(signal), signal));
       answered();
     } catch (error) {
       noAnswer(asJudgeError(error), startedMs);
