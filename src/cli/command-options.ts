@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { type Config, loadConfig } from "../config.js";
 import { configFileVariable, settings } from "../config-schema.js";
 import { JudgeError } from "../errors.js";
+import { hasPrototypeKey } from "../prototype-key.js";
 import type { Terminal } from "./terminal.js";
 
 /** The settings as options of a command; their values go to the schema unparsed. */
@@ -57,11 +58,30 @@ export function withTrainInput(command: Command): Command {
     .addOption(
       new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),
     )
+    .option(...chatTemplateKwargs)
     .option(
       "--cache <folder>",
       "features are kept here, so that a training that was cut short goes on",
       ".prefill-judge-cache",
     );
+}
+
+/** The option that fixes the arguments of the encoder's chat template, as `commander` takes it. */
+export const chatTemplateKwargs = [
+  "--chat-template-kwargs <json>",
+  'arguments of the chat template, such as {"date_string": "26 Jul 2024"}; kept in the checkpoint',
+  objectOf,
+] as const;
+
+/** @throws JudgeError `usage` for what is no JSON object */
+export function objectOf(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {}
+  if (typeof value === "object" && value !== null && !Array.isArray(value) && !hasPrototypeKey(value))
+    return value as Record<string, unknown>;
+  throw new JudgeError("usage", `found ${text}, wanted a JSON object such as {"date_string": "26 Jul 2024"}`);
 }
 
 /** @throws JudgeError `usage` for what is no number */

@@ -1,8 +1,9 @@
 // The commands about checkpoints.
 import { type Command, Option } from "commander";
-import { type WritableFormat, writableFormats } from "../checkpoint/content.js";
+import { writableFormats } from "../checkpoint/content.js";
 import { JudgeError } from "../errors.js";
-import { configOf, withSettings } from "./command-options.js";
+import { chatTemplateKwargs, configOf, withSettings } from "./command-options.js";
+import type { ConvertOptions } from "./convert.js";
 import type { Terminal } from "./terminal.js";
 
 export function addCheckpointCommands(program: Command, terminal: Terminal): void {
@@ -28,9 +29,10 @@ export function addCheckpointCommands(program: Command, terminal: Terminal): voi
     .addOption(
       new Option("--format <format>", "of the result").choices(writableFormats).default("router-json-2"),
     )
-    .action(async (input: string, output: string, options: { format: WritableFormat }) => {
+    .option(...chatTemplateKwargs)
+    .action(async (input: string, output: string, options: ConvertOptions) => {
       const { convert } = await import("./convert.js");
-      await convert(input, output, options.format, terminal);
+      await convert(input, output, options, terminal);
     });
 
   withSettings(

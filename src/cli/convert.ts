@@ -9,6 +9,12 @@ import { writeSwitchyard } from "../checkpoint/torch/switchyard-write.js";
 import { JudgeError } from "../errors.js";
 import type { Terminal } from "./terminal.js";
 
+export interface ConvertOptions {
+  readonly format: WritableFormat;
+  /** absent: those of the source */
+  readonly chatTemplateKwargs?: Checkpoint["chatTemplateKwargs"] | undefined;
+}
+
 /**
  * @param output a folder, or for Switchyard's format a .pt file
  * @throws JudgeError `checkpoint` for a source that cannot be read, or a head that the format cannot hold
@@ -16,11 +22,11 @@ import type { Terminal } from "./terminal.js";
 export async function convert(
   input: string,
   output: string,
-  format: WritableFormat,
+  { format, chatTemplateKwargs }: ConvertOptions,
   terminal: Terminal,
 ): Promise<void> {
   const checkpoint = await loadCheckpoint(input);
-  await save(checkpoint, output, format);
+  await save({ ...checkpoint, ...(chatTemplateKwargs && { chatTemplateKwargs }) }, output, format);
   const written = await loadCheckpoint(output);
   terminal.print(
     `${output}: ${written.format}, hash ${written.hash}, ${written.head.outputNames.length} output(s)`,

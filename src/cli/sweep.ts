@@ -67,7 +67,7 @@ async function encodeGrid(
   try {
     await encoder.start();
     const grid = gridOf(encoder, rows.length, options);
-    const wanted = { ...grid, view: trainingView(encoder, options) };
+    const wanted = { ...grid, view: await trainingView(encoder, options) };
     const texts = rows.map(({ text }) => text);
     return { grid, caches: await encodeRows(encoder, texts, wanted, { folder: options.cache, terminal }) };
   } finally {

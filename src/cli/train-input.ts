@@ -1,4 +1,5 @@
 // What training and the comparison before it read alike: the rows of the train split, and the encoder's view of them.
+import { checkView } from "../encoder/check-view.js";
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import type { LabelRow, Labels } from "../train/labels.js";
@@ -13,6 +14,7 @@ export interface TrainInput {
   readonly trainSplit: string;
   readonly maxTokens?: number | undefined;
   readonly truncation: Truncation;
+  readonly chatTemplateKwargs?: NonNullable<View["templateArguments"]> | undefined;
   /** folder of the feature cache */
   readonly cache: string;
 }
@@ -67,12 +69,24 @@ export function checkLayers({ facts, id }: Encoder, layers: readonly number[], o
   throw new JudgeError("usage", `${option} ${missing}: encoder ${id} gives ${facts.layers.join(", ")}`);
 }
 
-/** The view that a checkpoint of this training names. */
-export function trainingView({ facts }: Encoder, { maxTokens, truncation }: TrainInput): View {
-  return {
+/**
+ * The view that a checkpoint of this training names.
+ *
+ * @throws JudgeError `usage` for template arguments without a template, `encoder` for a view that cannot be read
+ */
+export async function trainingView(
+  encoder: Encoder,
+  { maxTokens, truncation, chatTemplateKwargs }: TrainInput,
+): Promise<View> {
+  const { facts, id } = encoder;
+  if (chatTemplateKwargs !== undefined && facts.chatTemplateHash === null)
+    throw new JudgeError("usage", `--chat-template-kwargs: encoder ${id} has no chat template; leave it out`);
+  const view: View = {
     template: facts.chatTemplateHash === null ? "none" : "chat",
-    templateArguments: {},
+    templateArguments: chatTemplateKwargs ?? {},
     maxTokens: Math.min(maxTokens ?? 2048, facts.maxTokens),
     truncation,
   };
+  await checkView(encoder, view);
+  return view;
 }

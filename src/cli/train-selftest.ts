@@ -64,14 +64,15 @@ export async function tokenizePrompts(
   view: View,
   texts: readonly string[],
 ): Promise<SelftestPrompt[]> {
-  const tokens = (await encoder.tokenize(texts, view)) as Tokens[];
-  if (tokens.some(({ truncated }) => truncated)) {
-    throw new JudgeError(
-      "usage",
-      `a prompt of the selftest has over ${view.maxTokens} tokens; give --selftest a file of shorter ones`,
-    );
-  }
-  return texts.map((text, index) => ({ text, inputIds: tokens[index]!.ids }));
+  const tokens = await encoder.tokenize(texts, view);
+  return texts.map((text, index) => {
+    const entry = tokens[index] as Tokens | JudgeError;
+    const advice = "give --selftest a file of other prompts";
+    if (entry instanceof JudgeError)
+      throw new JudgeError("usage", `a prompt of the selftest cannot be read: ${entry.message}; ${advice}`);
+    if (!entry.truncated) return { text, inputIds: entry.ids };
+    throw new JudgeError("usage", `a prompt of the selftest has over ${view.maxTokens} tokens; ${advice}`);
+  });
 }
 
 /**

@@ -57,7 +57,7 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
   await encoder.start();
   try {
     checkFeatures(options, encoder);
-    const view = trainingView(encoder, options);
+    const view = await trainingView(encoder, options);
     const wanted = { outputs: outputNames, known: outputNames, labels, texts };
     const costs = costsFile && (await applyCosts(costsFile, wanted, encoder));
     const prompts = await tokenizePrompts(encoder, view, promptTexts);
@@ -167,7 +167,7 @@ async function save(
     encoderName: encoder.modelName ?? encoderName,
     head: weights,
     costs,
-    chatTemplateKwargs: {},
+    chatTemplateKwargs: view.templateArguments ?? {},
     message: "first",
   };
   // a model that runs elsewhere has no file here

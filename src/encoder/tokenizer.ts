@@ -3,6 +3,7 @@
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../errors.js";
 import { runBounded } from "./bounded-run.js";
+import { chatRenderer, someDate } from "./chat-template.js";
 import type { Tokens, View } from "./encoder.js";
 import { encoderFault } from "./encoder-fault.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
@@ -49,8 +50,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     },
     files.config,
   );
-  const buildWhole = () => buildTokenizer(files.tokenizer, files.config);
-  const whole = buildWhole();
+  const whole = buildTokenizer(files.tokenizer, files.config);
   const unknownId = whole.unk_token_id as number | undefined;
 
   /** Ids of user text; a special id that the vocabulary itself yields becomes the unknown token. */
@@ -67,15 +67,15 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   });
   /** by the template's arguments; few, since they come from checkpoints */
   const chatFrames = new Map<string, Frame>();
-  const chatFrameFor = (templateArguments: object, tokenizer: PreTrainedTokenizer): Frame => {
-    const render = (text: string) => renderChat(tokenizer, files.chatTemplate!, templateArguments, text);
-    return runBounded(frameMs, endless, () => {
-      const frame = chatFrame(tokenizer, specialTokens, render);
-      checkFrame(frame, plainIds, (text) => tokenizer.encode(render(text), { add_special_tokens: false }));
+  const chatFrameFor = (source: string, templateArguments: NonNullable<View["templateArguments"]>): Frame =>
+    runBounded(frameMs, endless, () => {
+      const render = chatRenderer(whole, { source, templateArguments });
+      const frame = chatFrame(whole, specialTokens, render);
+      checkFrame(frame, plainIds, (text) => whole.encode(render(text), { add_special_tokens: false }));
       return frame;
     });
-  };
-  if (files.chatTemplate !== null) chatFrames.set("{}", chatFrameFor({}, whole));
+  /** of a text in the template without arguments; one that prints the date takes none without a date */
+  const measuredFrame = files.chatTemplate === null ? bare : chatFrameFor(files.chatTemplate, someDate);
 
   const sharedPrefixes = new WeakMap<Frame, readonly number[]>();
   /** how many tokens the template's own words are at a segment's start and end */
@@ -98,7 +98,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
       throw new JudgeError("encoder", "the encoder has no chat template, but the judge's view wants one");
     }
     const key = JSON.stringify(templateArguments);
-    const frame = chatFrames.get(key) ?? chatFrameFor(templateArguments, buildWhole());
+    const frame = chatFrames.get(key) ?? chatFrameFor(files.chatTemplate, templateArguments);
     chatFrames.set(key, frame);
     return frame;
   };
@@ -132,7 +132,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
       return prefix;
     },
     frameSize(template) {
-      const frame = frameOf({ template });
+      const frame = template === "none" ? bare : measuredFrame;
       return frame.prefixIds.length + frame.suffixIds.length + plainIds(frame.segment("")).length;
     },
   };
@@ -168,19 +168,4 @@ function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown
       cause: error,
     });
   }
-}
-
-function renderChat(
-  tokenizer: PreTrainedTokenizer,
-  chatTemplate: string,
-  templateArguments: object,
-  text: string,
-): string {
-  const rendered = tokenizer.apply_chat_template([{ role: "user", content: text }], {
-    ...templateArguments,
-    chat_template: chatTemplate,
-    add_generation_prompt: true,
-    tokenize: false,
-  });
-  return rendered as string;
 }

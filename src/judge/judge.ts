@@ -15,7 +15,7 @@ import type { Escalation } from "../verdict/escalation.js";
 import type { Forward, Limits } from "./forward.js";
 import { createHealth } from "./health.js";
 import { abstained, type CacheResult, type Judgement, type Stages } from "./judgement.js";
-import { checkLayers, prepareView } from "./prepare.js";
+import { checkLayers, checkReading, prepareView } from "./prepare.js";
 import type { ProbabilityCache, Remembered } from "./probability-cache.js";
 import { createProbe } from "./probe.js";
 import { runSelftest } from "./selftest.js";
@@ -207,6 +207,7 @@ export function createJudge(parts: JudgeParts): Judge {
     view: () => prepareView(parts),
     async prepare() {
       const view = prepareView(parts);
+      await checkReading(parts, view);
       await checkLayers(parts, view);
       await runSelftest({ ...parts, multiply }, view);
       const shared = parts.forward(encoder, view);

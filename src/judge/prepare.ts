@@ -1,7 +1,8 @@
 // What must hold before a judge serves: that the checkpoint fits its encoder. Whether it computes what it should there is
 // the selftest's matter.
+import { checkView } from "../encoder/check-view.js";
 import type { View } from "../encoder/encoder.js";
-import { JudgeError } from "../errors.js";
+import { asJudgeError, JudgeError } from "../errors.js";
 import { requiredFeatures } from "../head/head.js";
 import type { JudgeParts } from "./judge.js";
 import { labellingAdvice } from "./labelling-text.js";
@@ -92,6 +93,21 @@ export async function checkLayers(subject: Subject, view: View): Promise<void> {
     gives,
     await remedyFor(subject, view, missing),
   );
+}
+
+/**
+ * That the encoder can read a text as the checkpoint wants it.
+ *
+ * @throws JudgeError `checkpoint` naming both sides
+ */
+export async function checkReading({ id, checkpoint, encoder }: Subject, view: View): Promise<void> {
+  await checkView(encoder, view).catch((error: unknown) => {
+    const { code, message } = asJudgeError(error);
+    if (code !== "encoder") throw error;
+    throw new JudgeError("checkpoint", `judge ${id}: checkpoint ${checkpoint.path}: ${message}`, {
+      cause: error,
+    });
+  });
 }
 
 async function remedyFor(

@@ -19,7 +19,8 @@ const allowed: Readonly<Record<string, RegExp>> = {
   head: /^(features|wasm)\//,
   checkpoint: /^((errors|prototype-key|regular-file)\.ts$|(head|features)\/)/,
   encoder: /^((abort|errors|regular-file)\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
-  judge: /^((abort|errors)\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/encoder\.ts$)/,
+  judge:
+    /^((abort|errors)\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/(encoder|check-view)\.ts$)/,
   http: /^(errors\.ts$|(prompt|verdict|judge|observe)\/)/,
   cli: /^(?!encoder\/(onnx|vllm)\/|main\.ts$)/,
   main: /^(?!encoder\/(onnx|vllm)\/)/,
@@ -33,7 +34,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
 const packages: Readonly<Record<string, RegExp>> = {
   "@cfworker/json-schema": /^http\/schema-check\.ts$/,
   "@hono/node-server": /^http\//,
-  "@huggingface/transformers": /^encoder\/(tokenizer|frame)\.ts$/,
+  "@huggingface/transformers": /^encoder\/(tokenizer|frame|chat-template)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
   commander: /^(main|cli\/command(s-[a-z]+|-options))\.ts$/,
   "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,

@@ -17,8 +17,9 @@ type PerOutput = Extract<Member, { kind: "per_output" }>;
  *
  * @throws JudgeError `checkpoint` with the reason when the format cannot hold the head
  */
-export function writeSwitchyard({ head, encoderName }: CheckpointContent): Uint8Array {
-  const reason = whyNot(head);
+export function writeSwitchyard({ head, encoderName, chatTemplateKwargs }: CheckpointContent): Uint8Array {
+  const reason =
+    Object.keys(chatTemplateKwargs).length > 0 ? "its chat template has arguments" : whyNot(head);
   if (reason !== null) {
     throw new JudgeError(
       "checkpoint",

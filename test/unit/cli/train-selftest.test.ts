@@ -79,5 +79,5 @@ test("prompts are tokenized whole; one that the view cuts is refused", async () 
   const [prompt] = await tokenizePrompts(encoder, view, [row!.prompt]);
   assert.deepEqual(prompt, { text: row!.prompt, inputIds: row!.input_ids });
   const { message } = await rejection("usage", tokenizePrompts(encoder, view, ["ok", "word ".repeat(400)]));
-  assert.match(message, /over 128 tokens; give --selftest a file of shorter ones/);
+  assert.match(message, /over 128 tokens; give --selftest a file of other prompts/);
 });

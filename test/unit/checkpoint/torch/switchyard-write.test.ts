@@ -114,5 +114,10 @@ describe("a head that the format cannot hold is refused with the reason", () => 
       member.kind === "shared" ? { ...member, layers: member.layers.slice(0, 2) } : member,
     );
     assert.match(refused({ members }), /two hidden layers/);
+    const dated = { ...checkpoint, chatTemplateKwargs: { date_string: "26 Jul 2024" } };
+    assert.match(
+      refusal("checkpoint", () => writeSwitchyard(dated)).message,
+      /its chat template has arguments/,
+    );
   });
 });

@@ -1,0 +1,11 @@
+// Whether an encoder can read texts in a view at all, asked before anything depends on it.
+import { JudgeError } from "../errors.js";
+import type { Encoder, View } from "./encoder.js";
+
+/** @throws JudgeError `encoder` with what is wrong, such as a chat template that fails or prints the date */
+export async function checkView(encoder: Encoder, view: View): Promise<void> {
+  const [tokens] = await encoder.tokenize(["Hello"], view);
+  if (tokens instanceof JudgeError) {
+    throw new JudgeError("encoder", `encoder ${encoder.id}: ${tokens.message}`, { cause: tokens });
+  }
+}
