@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
+import { checkHead } from "./check-head.js";
 import { isMissing, readRegularFile } from "../regular-file.js";
 import type { CheckpointContent } from "./content.js";
 import { parseRouterJson, readRouterTensors } from "./router-json.js";
@@ -38,7 +39,9 @@ export interface Checkpoint extends CheckpointContent {
  */
 export async function loadCheckpoint(path: string): Promise<Checkpoint> {
   try {
-    return path.endsWith(".pt") ? await loadTorchFile(path) : await loadFolder(path);
+    const checkpoint = path.endsWith(".pt") ? await loadTorchFile(path) : await loadFolder(path);
+    checkHead(checkpoint.head);
+    return checkpoint;
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
     const finding = error.message.replace(/^safetensors: /, "router.safetensors: ");

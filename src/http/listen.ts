@@ -70,7 +70,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       // Node drops what comes behind such a request in the same packet
       if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
       if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined)
-        void answer(incoming, outgoing);
+        answer(incoming, outgoing).catch(() => outgoing.destroy());
       else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
     },
   );
@@ -103,6 +103,8 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
         : "give another --host or --port";
     throw new JudgeError("listen", `cannot listen on ${host}:${port} (${code}); ${remedy}`, { cause: error });
   }
+  // a connection that cannot be accepted, as without file descriptors to spare, is lost alone
+  server.on("error", () => {});
   const address = server.address();
   return {
     host,

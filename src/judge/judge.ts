@@ -155,7 +155,10 @@ export function createJudge(parts: JudgeParts): Judge {
       const queue = Math.max(0, clock() - started - milliseconds.tokenize - milliseconds.prefill);
       const headStarted = clock();
       const { tokenCount: tokens, truncated } = encoding;
-      const found = { raw: probabilities(head, encoding.pooled, multiply), tokens, truncated };
+      const raw = probabilities(head, encoding.pooled, multiply);
+      if (!raw.every(Number.isFinite))
+        throw new JudgeError("encoder_error", "the head gave no number for these hidden states");
+      const found = { raw, tokens, truncated };
       cache.keep(cacheScope, text, found);
       health.answered();
       const stages = { queue, ...milliseconds, head: clock() - headStarted };

@@ -2,6 +2,7 @@
 // can get in.
 import { pino } from "pino";
 import pretty from "pino-pretty";
+import { harmless } from "./harmless.js";
 import { createLineFile } from "./line-file.js";
 import type { JudgedSample } from "./metrics.js";
 
@@ -77,7 +78,7 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     log[level](entry, message);
     target.flush?.();
   };
-  return {
+  const told: Log = {
     judged: (entry) => log.info(judgedFields(entry), "judged"),
     refused: (entry) => log[entry.status >= 500 ? "error" : "info"](snake(entry), "refused"),
     fault: (entry) => log.warn(snake(entry), "fault"),
@@ -95,6 +96,7 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     reloadFailed: (entry) => now("error", entry, "reload failed; the judges in service stay"),
     closing: (entry) => now("info", snake(entry), "closing"),
   };
+  return harmless({ ...told });
 }
 
 /** What `snake` makes of it, ten times as fast: one for every request. */

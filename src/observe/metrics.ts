@@ -1,6 +1,7 @@
 // The metrics, for Prometheus. Labels take values from the configuration and from closed lists only, so that their number
 // is bounded and nothing a user typed can get in.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { harmless } from "./harmless.js";
 
 /** What a request ended in: `judged`, `abstained`, `answered` (no judgement asked for) or `refused` (an HTTP error). */
 export type Outcome = "judged" | "abstained" | "answered" | "refused";
@@ -124,8 +125,7 @@ export function createMetrics(): Metrics {
 
   let rendering: Promise<string> | null = null;
 
-  return {
-    contentType: registry.contentType,
+  const told: Omit<Metrics, "contentType" | "render"> = {
     request(route, outcome, status, totalMs) {
       requests.inc({ route, outcome, status });
       requestSeconds.observe({ route }, totalMs / 1000);
@@ -148,6 +148,11 @@ export function createMetrics(): Metrics {
     encoderRestarted: (encoder) => restarts.inc({ encoder }),
     encoderRun: (encoder, texts) => batchTexts.observe({ encoder }, texts),
     encoderUp: (encoder, isUp) => up.set({ encoder }, isUp ? 1 : 0),
+  };
+
+  return {
+    contentType: registry.contentType,
+    ...harmless({ ...told }),
     render() {
       // for all that ask in one turn of the event loop: a connection can bring a thousand requests at once
       rendering ??= registry.metrics().finally(() => {

@@ -92,6 +92,7 @@ endWithParent();
 process.on("message", (command: Command) => {
   queue = queue.then(async () => {
     const report = await handle(command);
-    if (process.connected) process.send!(report);
+    // a parent that has gone meanwhile is no fault: the channel's end ends this process
+    if (process.connected) process.send!(report, () => {});
   });
 });

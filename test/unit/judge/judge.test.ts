@@ -162,3 +162,29 @@ test("many texts are scored in batches of at most eight, in their order", async 
   const [last] = await judge.judge(["text 18"]);
   assert.ok(Math.abs(batches.flat()[18]!.pSolve! - last!.pSolve!) < 1e-5);
 });
+
+test("a head that gives no number costs that text alone, and is not kept", async () => {
+  const poisoned: JudgeParts["encoder"] = Object.create(encoder, {
+    encode: {
+      async value(...given: Parameters<typeof encoder.encode>) {
+        const result = await encoder.encode(...given);
+        const poison = (vector: Float32Array) => vector.map(() => Number.NaN);
+        const encodings = result.encodings.map((encoding, place) => {
+          if (given[0][place] !== "poison" || encoding instanceof JudgeError) return encoding;
+          return { ...encoding, pooled: new Map([...encoding.pooled].map(([key, v]) => [key, poison(v)])) };
+        });
+        return { ...result, encodings };
+      },
+    },
+  });
+  const { judge, faults } = await prepared({ encoder: poisoned, cache: createProbabilityCache(1e6) });
+  for (let round = 0; round < 2; round++) {
+    const judgements = await judge.judge(["poison", "Hi"]);
+    assert.deepEqual(
+      judgements.map(({ abstained }) => abstained),
+      ["encoder_error", null],
+    );
+    assert.ok(judgements[1]!.pSolve! > 0 && judgements[1]!.pSolve! < 1);
+  }
+  assert.deepEqual(faults, ["encoder_error", "encoder_error"]);
+});
