@@ -170,9 +170,10 @@ async function save(
     chatTemplateKwargs: view.templateArguments ?? {},
     message: "first",
   };
+  const { files: encoderHashes, weightFiles = ["model.onnx"] } = encoder.facts;
   // a model that runs elsewhere has no file here
   const encoderFiles = Object.fromEntries(
-    Object.entries(encoder.facts.files).filter(([name]) => ["model.onnx", "tokenizer.json"].includes(name)),
+    Object.entries(encoderHashes).filter(([name]) => [...weightFiles, "tokenizer.json"].includes(name)),
   );
   const files = writeRouterJson2({ ...content, view: trainedView, encoderFiles, training }, sha256);
   await saveFiles(out, { ...files, "selftest.json": writeSelftest(selftest) }, ["notice.txt"]);

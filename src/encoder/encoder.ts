@@ -87,6 +87,8 @@ export interface EncoderFacts {
   readonly processes: number;
   /** SHA-256 of each file that decides the result, by name */
   readonly files: Readonly<Record<string, string>>;
+  /** the names of those that hold the model; absent where it runs elsewhere */
+  readonly weightFiles?: readonly string[];
   /** SHA-256 over `files`, first 16 hex digits */
   readonly hash: string;
 }

@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { openRegularFile, readRegularFile, type WantedFile } from "../regular-file.js";
+import { externalLocations } from "./external-data.js";
 import type { TokenizerFiles } from "./tokenizer.js";
 
 /** of a tokenizer's file; the largest known has 35 MB */
@@ -64,9 +65,19 @@ export function fileOf(folder: string, name: string, maxBytes: number): WantedFi
   return { path: join(folder, name), name, code: "encoder", remedy, maxBytes };
 }
 
-/** The names of the files in the folder that decide a result, sorted. */
+export const modelFileName = "model.onnx";
+
+/**
+ * The names of the files in the folder that decide a result, sorted: those that are read, and whatever others the model keeps
+ * its weights in.
+ *
+ * @throws JudgeError `encoder` for a folder or model.onnx that cannot be read
+ */
 export async function listDecidingFiles(folder: string): Promise<string[]> {
-  return (await listFolder(folder)).filter((name) => /\.(onnx|onnx[._]data|json|jinja)$/.test(name)).sort();
+  const names = await listFolder(folder);
+  const weights = names.includes(modelFileName) ? await externalLocations(join(folder, modelFileName)) : [];
+  const known = names.filter((name) => /\.(onnx|onnx[._]data|json|jinja)$/.test(name));
+  return [...new Set([...known, ...weights])].sort();
 }
 
 /** SHA-256 (hex) of every file in the folder that decides a result. */

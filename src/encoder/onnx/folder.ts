@@ -6,11 +6,10 @@ import {
   fileOf,
   listDecidingFiles,
   listFolder,
+  modelFileName,
   readTokenizerFolder,
   type TokenizerFolder,
 } from "../folder.js";
-
-export const modelFileName = "model.onnx";
 
 export interface EncoderFolder extends TokenizerFolder {
   readonly modelFile: string;

@@ -2,7 +2,7 @@
 // of their own, since onnxruntime's run() blocks its thread and re-created sessions leak.
 import { JudgeError } from "../../errors.js";
 import type { BatchLimits, Encoder, EncoderFacts } from "../encoder.js";
-import { hashEncoderFolder, hashOf, stampEncoderFolder } from "../folder.js";
+import { hashEncoderFolder, hashOf, modelFileName, stampEncoderFolder } from "../folder.js";
 import { shorten } from "../shorten.js";
 import { createBatcher } from "./batcher.js";
 import { unpackEncodings } from "./packed-encodings.js";
@@ -89,10 +89,16 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   });
 
   /** The files are hashed while the processes read them: they must be the same ones. */
-  async function load() {
+  async function load(): Promise<EncoderFacts> {
     const stamp = await stampEncoderFolder(parts.folder);
-    const loaded = await Promise.all([pool.start(), hashEncoderFolder(parts.folder)]);
-    if ((await stampEncoderFolder(parts.folder)) === stamp) return loaded;
+    const [{ weightHashes, ...loaded }, files] = await Promise.all([
+      pool.start(),
+      hashEncoderFolder(parts.folder),
+    ]);
+    const isAsHashed = Object.entries(weightHashes).every(([name, hash]) => files[name] === hash);
+    const weightFiles = [modelFileName, ...Object.keys(weightHashes)];
+    if (isAsHashed && (await stampEncoderFolder(parts.folder)) === stamp)
+      return { ...loaded, processes: parts.processes, files, weightFiles, hash: hashOf(files) };
     throw new JudgeError("encoder", "its files changed while they were read; try again when they are whole");
   }
 
@@ -111,12 +117,11 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
       return facts;
     },
     async start() {
-      const [loaded, files] = await load().catch((error) => {
+      facts = await load().catch((error) => {
         throw error instanceof JudgeError
           ? new JudgeError(error.code, `encoder ${parts.id}: ${error.message}`, { cause: error })
           : error;
       });
-      facts = { ...loaded, processes: parts.processes, files, hash: hashOf(files) };
     },
     async encode(texts, options) {
       const shortened = shorten(texts, options.view);

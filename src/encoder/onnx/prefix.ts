@@ -1,6 +1,7 @@
 // The start that all texts of a view share, such as a chat template's system message: run once, then given to each forward as
 // past keys and values. Exact for causal attention alone; a model that takes past inputs is a decoder.
 import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { checkShape } from "./contract.js";
 import { outputName } from "./hidden-states.js";
 
 export interface Prefix {
@@ -33,8 +34,14 @@ export function createPrefixes(session: InferenceSession): Prefixes | null {
       ...emptyPast(session, 1),
     };
     const outputs = await session.run(feeds, [...layers.map(outputName), ...pastInputs.map(presentOf)]);
+    for (const layer of layers) {
+      const { dims } = outputs[outputName(layer)]!;
+      checkShape(outputName(layer), dims, [1, ids.length, dims[2]!]);
+    }
     const rows = pastInputs.map((name) => {
       const present = outputs[presentOf(name)]!;
+      const [, heads, , size] = present.dims as [number, number, number, number];
+      checkShape(presentOf(name), present.dims, [1, heads, ids.length, size]);
       return { name, dims: present.dims.slice(1), row: (present.data as Float32Array).slice() };
     });
     const sums = new Map(

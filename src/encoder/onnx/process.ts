@@ -1,10 +1,11 @@
 // The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It prints
 // nothing; what a user typed leaves it only as vectors.
 import { performance } from "node:perf_hooks";
+import { isDeepStrictEqual } from "node:util";
 import { JudgeError } from "../../errors.js";
 import { encoderFault } from "../encoder-fault.js";
 import { endWithParent } from "../end-with-parent.js";
-import { hashEncoderFolder } from "../folder.js";
+import { hashEncoderFolder, stampEncoderFolder } from "../folder.js";
 import { createTokenizer, tokenizeAll } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
 import { encodeBatch } from "./batch.js";
@@ -12,6 +13,7 @@ import { readEncoderFolder } from "./folder.js";
 import { packEncodings } from "./packed-encodings.js";
 import type { Answer, Command, LoadCommand, Report, Work } from "./protocol.js";
 import { loadSession, type Padding, runtime } from "./session.js";
+import { readWeights } from "./weights.js";
 import { toWire } from "./wire-error.js";
 
 type Loaded = Awaited<ReturnType<typeof load>>;
@@ -19,26 +21,31 @@ type Loaded = Awaited<ReturnType<typeof load>>;
 let loaded: Loaded | undefined;
 let queue = Promise.resolve();
 
-async function load(command: LoadCommand) {
-  if (command.files !== null) await checkFiles(command.folder, command.files);
-  const folder = await readEncoderFolder(command.folder);
+async function load({ folder: path, files, threads, paddingSide }: LoadCommand) {
+  const stamp = await stampEncoderFolder(path);
+  if (files !== null && !isDeepStrictEqual(await hashEncoderFolder(path), files)) throw changed();
+  const folder = await readEncoderFolder(path);
   const tokenizer = createTokenizer(folder.tokenizer);
-  const session = await loadSession(folder.modelFile, command.threads);
-  const padding: Padding = { side: command.paddingSide, padId: folder.padId };
-  return { folder, tokenizer, session, padding, clock: () => performance.now() };
+  const weights = await readWeights(folder.modelFile);
+  const session = await loadSession(folder.modelFile, threads, weights);
+  const weightHashes = Object.fromEntries(weights.map(({ path, hash }) => [path, hash]));
+  if (files !== null) {
+    const isAsHashed = Object.entries(weightHashes).every(([name, hash]) => files[name] === hash);
+    if (!isAsHashed || (await stampEncoderFolder(path)) !== stamp) throw changed();
+  }
+  const padding: Padding = { side: paddingSide, padId: folder.padId };
+  return { folder, tokenizer, session, weightHashes, padding, clock: () => performance.now() };
 }
 
 /** Another model must not come into service by a crash: the judges were tested with the files of the start. */
-async function checkFiles(folder: string, wanted: Readonly<Record<string, string>>): Promise<void> {
-  const found = await hashEncoderFolder(folder);
-  if (JSON.stringify(found) === JSON.stringify(wanted)) return;
-  throw new JudgeError(
+function changed(): JudgeError {
+  return new JudgeError(
     "encoder",
     "the encoder's files have changed since the start; reload the server to take them",
   );
 }
 
-function factsOf({ folder, tokenizer, session }: Loaded, threads: number): Report {
+function factsOf({ folder, tokenizer, session, weightHashes }: Loaded, threads: number): Report {
   return {
     kind: "loaded",
     facts: {
@@ -49,6 +56,7 @@ function factsOf({ folder, tokenizer, session }: Loaded, threads: number): Repor
       device: "cpu",
       runtime,
       threads,
+      weightHashes,
     },
   };
 }

@@ -29,7 +29,10 @@ export type Work =
 
 export type Command = LoadCommand | { readonly kind: "work"; readonly id: number; readonly work: Work };
 
-export type LoadedFacts = Omit<EncoderFacts, "files" | "hash" | "processes">;
+export interface LoadedFacts extends Omit<EncoderFacts, "files" | "hash" | "processes" | "weightFiles"> {
+  /** SHA-256 (hex) of what was read of the model's other files, by name */
+  readonly weightHashes: Readonly<Record<string, string>>;
+}
 
 export type Answer =
   | {

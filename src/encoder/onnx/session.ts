@@ -6,8 +6,10 @@ import { env, InferenceSession, Tensor } from "onnxruntime-node";
 import { JudgeError } from "../../errors.js";
 import { type PooledKey, pooledKey } from "../../features/pooled.js";
 import { type PoolingMode, pool } from "../../features/pooling.js";
-import { layerOf, outputName } from "./hidden-states.js";
+import { checkShape, contractAdvice, readContract } from "./contract.js";
+import { outputName } from "./hidden-states.js";
 import { createPrefixes, emptyPast } from "./prefix.js";
+import type { Weights } from "./weights.js";
 
 export interface Wanted {
   readonly layers: readonly number[];
@@ -59,9 +61,14 @@ const slowerFusions = "SkipLayerNormFusion";
 
 /**
  * @param threads intra-op threads
+ * @param weights of every file that the model names; copied
  * @throws JudgeError `encoder` when the file is not a model of the contract
  */
-export async function loadSession(modelFile: string, threads: number): Promise<OnnxSession> {
+export async function loadSession(
+  modelFile: string,
+  threads: number,
+  weights: readonly Pick<Weights, "path" | "data">[] = [],
+): Promise<OnnxSession> {
   let session: InferenceSession;
   try {
     session = await InferenceSession.create(modelFile, {
@@ -69,6 +76,7 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
       interOpNumThreads: 1,
       graphOptimizationLevel: "all",
       logSeverityLevel: 4,
+      ...(weights.length > 0 && { externalData: weights.map(({ path, data }) => ({ path, data })) }),
       extra: {
         session: { intra_op: { spin_duration_us: spinMicroseconds } },
         optimization: { disable_specified_optimizers: slowerFusions },
@@ -85,8 +93,7 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
   }
   const { layers, hiddenSize } = readContract(session);
   const prefixes = createPrefixes(session);
-
-  return {
+  const loaded: OnnxSession = {
     hiddenSize,
     layers,
     async run(batch, wanted, padding = { side: "right", padId: 0 }, prefixIds = []) {
@@ -104,6 +111,7 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
       const pooled = batch.map(() => new Map<PooledKey, Float32Array>());
       for (const layer of wanted.layers) {
         const output = outputs[outputName(layer)]!;
+        checkShape(outputName(layer), output.dims, [batch.length, sequence, hiddenSize]);
         const states = output.data as Float32Array;
         const before = prefix && { tokens: past, sums: prefix.sums.get(layer)! };
         const shape = { sequence, hiddenSize };
@@ -118,41 +126,20 @@ export async function loadSession(modelFile: string, threads: number): Promise<O
     },
     close: () => session.release(),
   };
+  await tryOut(loaded);
+  return loaded;
 }
 
-function readContract(session: InferenceSession): { layers: number[]; hiddenSize: number } {
-  const inputs = new Set(session.inputNames);
-  const outputs = session.outputMetadata.filter(({ name }) => layerOf(name) !== null);
-  const unknown = session.inputNames.filter(
-    (name) => !/^(input_ids|attention_mask|past_key_values\.\d+\.(key|value))$/.test(name),
-  );
-  if (
-    !inputs.has("input_ids") ||
-    !inputs.has("attention_mask") ||
-    outputs.length === 0 ||
-    unknown.length > 0
-  ) {
-    throw new JudgeError(
-      "encoder",
-      "model.onnx has other inputs or outputs than wanted: inputs input_ids, attention_mask and optionally past_key_values.N.key|value, outputs hidden_states.N; export it with those names",
-    );
+/** Two texts of up to three tokens: the sizes of all axes differ, so that none passes for another. */
+async function tryOut({ run, layers }: OnnxSession): Promise<void> {
+  const wanted: Wanted = { layers, pooling: ["last"] };
+  try {
+    await run([[0, 0, 0], [0]], wanted);
+  } catch (error) {
+    const finding =
+      error instanceof JudgeError ? error.message : "it cannot run two texts of three tokens together";
+    throw new JudgeError("encoder", `model.onnx: ${finding}; ${contractAdvice}`, { cause: error });
   }
-  const sizes = new Set<unknown>();
-  for (const output of outputs) {
-    if (!output.isTensor || output.type !== "float32") {
-      throw new JudgeError("encoder", `model.onnx: output ${output.name} is not float32`);
-    }
-    sizes.add(output.shape[2]);
-  }
-  const [hiddenSize] = sizes;
-  if (sizes.size !== 1 || typeof hiddenSize !== "number") {
-    throw new JudgeError(
-      "encoder",
-      "model.onnx: the hidden_states outputs do not have one fixed hidden size",
-    );
-  }
-  const layers = outputs.map(({ name }) => layerOf(name)!);
-  return { layers: layers.sort((a, b) => a - b), hiddenSize };
 }
 
 /** The ids after `past`, and a mask [batch, sequence] of those that are no padding. */

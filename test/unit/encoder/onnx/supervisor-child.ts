@@ -15,7 +15,7 @@ process.on("message", (command: Command) => {
       const { threads } = command;
       const frameTokens = { none: 2, chat: 5 };
       const facts = { hiddenSize: 4, layers: [0, 1], maxTokens: 9, chatTemplateHash: null, frameTokens };
-      send({ kind: "loaded", facts: { ...facts, device: "cpu", threads } });
+      send({ kind: "loaded", facts: { ...facts, device: "cpu", threads, weightHashes: {} } });
     }
     return;
   }
