@@ -8,7 +8,7 @@ import { type Finding, faultFinding, finding } from "../encoder/finding.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { asJudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
-import { missingLayers } from "../judge/prepare.js";
+import { checkReading, missingLayers } from "../judge/prepare.js";
 import { checkFiles } from "../judge/selftest.js";
 import { silentObservers } from "./chosen-judges.js";
 import { sampleFinding } from "./doctor-sample.js";
@@ -43,6 +43,7 @@ export async function examineJudge(
   try {
     composed = await composeOne(config, judge, checkpoint, built);
     view = composed.view();
+    await checkReading(composed, view);
   } catch (error) {
     const [, ...rest] = onEncoder;
     return [...findings, faultFinding("view", short(error)), ...skipped(rest, "the judge does not start")];

@@ -41,7 +41,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   hono: /^http\//,
   "jsonc-parser": /^http\/body\.ts$/,
   "lru-cache": /^(judge\/probability-cache|http\/schema-check)\.ts$/,
-  "onnxruntime-node": /^encoder\/onnx\/(session|prefix)\.ts$/,
+  "onnxruntime-node": /^encoder\/onnx\/(session|contract|prefix)\.ts$/,
   pino: /^observe\/log\.ts$/,
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,

@@ -2,6 +2,8 @@
 // nothing; what a user typed leaves it only as vectors.
 import { performance } from "node:perf_hooks";
 import { isDeepStrictEqual } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { JudgeError } from "../../errors.js";
 import { encoderFault } from "../encoder-fault.js";
 import { endWithParent } from "../end-with-parent.js";
@@ -26,15 +28,27 @@ async function load({ folder: path, files, threads, paddingSide }: LoadCommand) 
   if (files !== null && !isDeepStrictEqual(await hashEncoderFolder(path), files)) throw changed();
   const folder = await readEncoderFolder(path);
   const tokenizer = createTokenizer(folder.tokenizer);
-  const weights = await readWeights(folder.modelFile);
-  const session = await loadSession(folder.modelFile, threads, weights);
-  const weightHashes = Object.fromEntries(weights.map(({ path, hash }) => [path, hash]));
+  const { session, weightHashes } = await loadModel(folder.modelFile, threads);
+  if (Object.keys(weightHashes).length > 0) collectGarbage();
   if (files !== null) {
     const isAsHashed = Object.entries(weightHashes).every(([name, hash]) => files[name] === hash);
     if (!isAsHashed || (await stampEncoderFolder(path)) !== stamp) throw changed();
   }
   const padding: Padding = { side: paddingSide, padId: folder.padId };
   return { folder, tokenizer, session, weightHashes, padding, clock: () => performance.now() };
+}
+
+async function loadModel(modelFile: string, threads: number) {
+  const weights = await readWeights(modelFile);
+  const session = await loadSession(modelFile, threads, weights);
+  return { session, weightHashes: Object.fromEntries(weights.map(({ path, hash }) => [path, hash])) };
+}
+
+/** onnxruntime has its own copy of the weights, and a process that mostly waits would keep ours for long. */
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
 }
 
 /** Another model must not come into service by a crash: the judges were tested with the files of the start. */
