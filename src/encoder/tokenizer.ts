@@ -41,6 +41,14 @@ const frameMs = 1000;
  *   give the ids of the whole (checked on a few texts)
  */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
+  try {
+    return assembleTokenizer(files);
+  } catch (error) {
+    throw error instanceof JudgeError ? error : unusable(error);
+  }
+}
+
+function assembleTokenizer(files: TokenizerFiles): Tokenizer {
   const specialTokens = (files.tokenizer.added_tokens ?? []).filter((token) => token.special);
   const specialIds = new Set(specialTokens.map((token) => token.id));
   const plain = buildTokenizer(
@@ -164,8 +172,12 @@ function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown
   try {
     return new PreTrainedTokenizer(tokenizer, config);
   } catch (error) {
-    throw new JudgeError("encoder", "tokenizer.json is not a tokenizer that Transformers.js can build", {
-      cause: error,
-    });
+    throw unusable(error);
   }
+}
+
+function unusable(cause: unknown): JudgeError {
+  return new JudgeError("encoder", "tokenizer.json is not a tokenizer that Transformers.js can use", {
+    cause,
+  });
 }

@@ -191,3 +191,11 @@ describe("a chat template", () => {
     );
   });
 });
+
+test("a tokenizer.json that only fails when it is used is refused as well", () => {
+  const tokenizer = { ...smollm2.files.tokenizer, post_processor: { type: "BertProcessing" } };
+  assert.match(
+    refusal("encoder", () => createTokenizer({ ...smollm2.files, tokenizer })).message,
+    /tokenizer\.json is not a tokenizer that Transformers\.js can use/,
+  );
+});
