@@ -48,8 +48,12 @@ function runSeeds(
       worker.postMessage(next.value[1]);
     };
     worker.on("message", (member: TrainedMember) => {
-      onMember(place, member);
-      giveNext();
+      try {
+        onMember(place, member);
+        giveNext();
+      } catch (error) {
+        reject(error);
+      }
     });
     worker.on("error", reject);
     worker.on("exit", (code) => reject(new Error(`a training thread ended with exit code ${code}`)));

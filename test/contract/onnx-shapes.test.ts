@@ -14,6 +14,7 @@ import {
   modelBytes,
   node,
   tensor,
+  value,
   writeEncoder,
 } from "../support/onnx-model.js";
 import { rejection } from "../unit/refusal.js";
@@ -98,6 +99,21 @@ describe("a model is refused at the start", () => {
         initializers: [tensor("shape", elementTypes.int64, [3], int64s(-1, 5, hiddenSize))],
       },
       /model\.onnx: it cannot run two texts of three tokens together; export it with/,
+    ],
+    "whose keys of the past do not grow": [
+      {
+        nodes: [
+          node("Identity", ["embedded"], "hidden_states.1"),
+          node("Identity", ["past_key_values.0.key"], "present.0.key"),
+        ],
+        inputs: [value("past_key_values.0.key", elementTypes.float32, ["batch", 1, "past", 2])],
+        outputs: [value("present.0.key", elementTypes.float32, ["batch", 1, "past", 2])],
+      },
+      /output present\.0\.key is \[1,1,0,2\], wanted \[1,1,2,2\]; /,
+    ],
+    "with a past of integers": [
+      { inputs: [value("past_key_values.0.key", elementTypes.int64, ["batch", 1, "past", 2])] },
+      /an input past_key_values\.0\.key of int64, wanted float32/,
     ],
     "that strings all texts together": [
       {

@@ -81,7 +81,7 @@ export function externalTensor(name: string, shape: readonly number[], location:
   ];
 }
 
-function value(name: string, type: number, shape: readonly (string | number)[]): Message {
+export function value(name: string, type: number, shape: readonly (string | number)[]): Message {
   const dimensions = shape.map((size): Field => [1, [typeof size === "number" ? [1, size] : [2, size]]]);
   return [
     [1, name],
@@ -109,6 +109,9 @@ export interface ModelParts {
   readonly inputType?: number;
   readonly inputShape?: readonly (string | number)[];
   readonly outputShape?: readonly (string | number)[];
+  /** further inputs and outputs */
+  readonly inputs?: readonly Message[];
+  readonly outputs?: readonly Message[];
 }
 
 export const embeddingShape = [vocabulary, hiddenSize] as const;
@@ -129,6 +132,8 @@ export function modelBytes({
   inputType = int64,
   inputShape = ["batch", "sequence"],
   outputShape = ["rows", "tokens", hiddenSize],
+  inputs = [],
+  outputs = [],
 }: ModelParts = {}): Buffer {
   const graph: Message = [
     [1, node("Gather", ["embeddings", "input_ids"], "embedded")],
@@ -138,7 +143,9 @@ export function modelBytes({
     ...initializers.map((entry): Field => [5, entry]),
     [11, value("input_ids", inputType, inputShape)],
     [11, value("attention_mask", inputType, inputShape)],
+    ...inputs.map((entry): Field => [11, entry]),
     [12, value("hidden_states.1", float32, outputShape)],
+    ...outputs.map((entry): Field => [12, entry]),
   ];
   return bytesOf([
     [1, 8],

@@ -5,7 +5,7 @@ import { layerOf } from "./hidden-states.js";
 
 /** What to do about a model that does not keep it. */
 export const contractAdvice =
-  "export it with inputs input_ids, attention_mask [batch, sequence] (int64) and optionally past_key_values.N.key|value (float32), outputs hidden_states.N [batch, sequence, hidden] (float32), batch and sequence of any size";
+  "export it with inputs input_ids, attention_mask [batch, sequence] (int64) and optionally past_key_values.N.key|value (float32), outputs hidden_states.N [batch, sequence, hidden] (float32) and optionally present.N.key|value [batch, heads, past + sequence, size] (float32), batch and sequence of any size";
 
 /**
  * The hidden states that a model gives, and their size.

@@ -126,15 +126,27 @@ export async function loadSession(
     },
     close: () => session.release(),
   };
-  await tryOut(loaded);
+  await tryOut(loaded, prefixes !== null);
   return loaded;
 }
 
-/** Two texts of up to three tokens: the sizes of all axes differ, so that none passes for another. */
-async function tryOut({ run, layers }: OnnxSession): Promise<void> {
+/** Two texts of up to three tokens, behind a prefix where the model can remember one: the sizes of all axes differ, so that none passes for another. */
+async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promise<void> {
   const wanted: Wanted = { layers, pooling: ["last"] };
+  const padding: Padding = { side: "right", padId: 0 };
+  const texts = [[0, 0, 0], [0]];
   try {
-    await run([[0, 0, 0], [0]], wanted);
+    await run([[0, 0, 0], [0]], wanted, padding);
+    if (hasPrefixes)
+      await run(
+        [
+          [0, 0, 0, 0, 0],
+          [0, 0, 0],
+        ],
+        wanted,
+        padding,
+        [0, 0],
+      );
   } catch (error) {
     const finding =
       error instanceof JudgeError ? error.message : "it cannot run two texts of three tokens together";
