@@ -57,9 +57,14 @@ export function createBatcher({ limits, run, runs, frameTokens, clock }: Batcher
     });
   }
 
+  /** Mostly called by timers and ends of runs, where an exception would end the server: what waits takes it instead. */
   function pump(): void {
     clearTimeout(timer);
-    while (running < runs() && (beginErrand() || begin()));
+    try {
+      while (running < runs() && (beginErrand() || begin()));
+    } catch (error) {
+      for (const call of queue.calls()) call.fail(error);
+    }
   }
 
   function beginErrand(): boolean {
@@ -88,22 +93,23 @@ export function createBatcher({ limits, run, runs, frameTokens, clock }: Batcher
     const { view, layers, pooling } = batch[0]!.call.options;
     const texts = batch.map(({ text }) => text);
     run({ kind: "encode", texts, view, wanted: { layers, pooling }, maxBatchTokens: limits.maxBatchTokens })
-      .then(
-        (result) => {
-          queue.learn(batch, result);
-          return () => deliver(batch, result);
-        },
-        (error: unknown) => {
-          if (error instanceof ProcessLost) retryAlone(batch);
-          else for (const { call } of batch) call.fail(error);
-          return null;
-        },
-      )
+      .then((result) => {
+        queue.learn(batch, result);
+        return () => deliver(batch, result);
+      })
+      .catch((error: unknown) => {
+        if (error instanceof ProcessLost) retryAlone(batch);
+        else for (const { call } of batch) call.fail(error);
+        return null;
+      })
       .then((delivery) => {
         running--;
         // before the results are looked at: meanwhile the process works
         pump();
         return delivery?.();
+      })
+      .catch((error: unknown) => {
+        for (const { call } of batch) call.fail(error);
       });
     return true;
   }

@@ -130,23 +130,19 @@ export async function loadSession(
   return loaded;
 }
 
-/** Two texts of up to three tokens, behind a prefix where the model can remember one: the sizes of all axes differ, so that none passes for another. */
+/**
+ * Two texts of up to three tokens, behind a prefix where the model can remember one: the sizes of all axes differ, so that none
+ * passes for another.
+ */
 async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promise<void> {
   const wanted: Wanted = { layers, pooling: ["last"] };
   const padding: Padding = { side: "right", padId: 0 };
   const texts = [[0, 0, 0], [0]];
   try {
-    await run([[0, 0, 0], [0]], wanted, padding);
-    if (hasPrefixes)
-      await run(
-        [
-          [0, 0, 0, 0, 0],
-          [0, 0, 0],
-        ],
-        wanted,
-        padding,
-        [0, 0],
-      );
+    if (hasPrefixes) {
+      const behind = texts.map((ids) => [0, 0, ...ids]);
+      await run(behind, wanted, padding, [0, 0]);
+    } else await run(texts, wanted, padding);
   } catch (error) {
     const finding =
       error instanceof JudgeError ? error.message : "it cannot run two texts of three tokens together";

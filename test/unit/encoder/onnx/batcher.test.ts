@@ -20,6 +20,7 @@ const tokensOf = ({ length }: string) => (length < 200 ? length : length / 4);
 interface Run extends EncodeWork {
   finish(milliseconds?: number): Promise<void>;
   fail(error: unknown): Promise<void>;
+  answer(result: unknown): Promise<void>;
 }
 
 function bench(given: Partial<BatchLimits> = {}, processes = 1) {
@@ -38,6 +39,10 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
               (text): Encoding => ({ pooled: new Map(), tokenCount: tokensOf(text), truncated: false }),
             );
             resolve({ encodings, milliseconds: { tokenize: 0, prefill: milliseconds } });
+            await turn();
+          },
+          async answer(result) {
+            resolve(result as BatchResult);
             await turn();
           },
           async fail(error) {
@@ -405,4 +410,37 @@ test("nothing to encode is an empty answer without a run", async () => {
   const { runs, ask } = bench();
   assert.deepEqual(await ask([]), []);
   assert.equal(runs.length, 0);
+});
+
+describe("a fault in what is called back costs the texts it concerns, and nothing else", () => {
+  test("a caller whose deadline cannot be told", async () => {
+    const { ask, runs, learn } = bench();
+    await learn(5);
+    const running = ask(["first"]);
+    await turn();
+    const bug = new Error("a bug");
+    const expiresAt = () => {
+      throw bug;
+    };
+    const refused = assert.rejects(ask(["second"], { expiresAt }), bug);
+    await runs.at(-1)!.finish();
+    await refused;
+    assert.deepEqual(await running, ["first".length]);
+    const after = ask(["third"]);
+    await turn();
+    await runs.at(-1)!.finish();
+    assert.deepEqual(await after, ["third".length]);
+  });
+
+  test("a run whose result is none", async () => {
+    const { batcher, ask, runs } = bench();
+    const empty = assert.rejects(batcher.encode(["first"], options), TypeError);
+    await turn();
+    await runs[0]!.answer(undefined);
+    await empty;
+    const after = ask(["second"]);
+    await turn();
+    await runs[1]!.finish();
+    assert.deepEqual(await after, ["second".length]);
+  });
 });
