@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
-import { checkHead } from "./check-head.js";
 import { isMissing, readRegularFile } from "../regular-file.js";
+import { checkHead } from "./check-head.js";
 import type { CheckpointContent } from "./content.js";
 import { parseRouterJson, readRouterTensors } from "./router-json.js";
 import { parseRouterJson2, type RouterJson2, readRouterJson2, type TrainedView } from "./router-json-2.js";

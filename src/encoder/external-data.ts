@@ -1,8 +1,8 @@
 // Which other files an ONNX model keeps weights in: reads the protobuf's structure and skips the weights themselves. Field
 // numbers are those of onnx.proto.
-import { open } from "node:fs/promises";
 import { posix } from "node:path";
 import { JudgeError } from "../errors.js";
+import { openRegularFile } from "../regular-file.js";
 
 type Message = keyof typeof messages;
 
@@ -35,7 +35,13 @@ const deepest = 100;
  * @throws JudgeError `encoder` for a file that is no ONNX model, or names a file outside its folder
  */
 export async function externalLocations(modelFile: string): Promise<string[]> {
-  const handle = await open(modelFile);
+  const handle = await openRegularFile({
+    path: modelFile,
+    name: "model.onnx",
+    code: "encoder",
+    remedy: "restore it from the encoder's original files",
+    maxBytes: Number.POSITIVE_INFINITY,
+  });
   try {
     const { size } = await handle.stat();
     const window = { bytes: Buffer.alloc(windowBytes), start: 0, end: 0 };

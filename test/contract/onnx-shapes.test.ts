@@ -146,7 +146,10 @@ test("a model that goes wrong with long texts fails those alone, each time, with
       assert.deepEqual((encodings[0] as Encoding).pooled, alone!.pooled);
       const fault = encodings[1];
       assert.ok(fault instanceof JudgeError && fault.code === "encoder_error");
-      assert.match(fault.message, /^the encoder failed on this text: output hidden_states\.1 is \[1,40,4\], wanted \[1,\d+,4\]$/);
+      assert.match(
+        fault.message,
+        /^the encoder failed on this text: output hidden_states\.1 is \[1,40,4\], wanted \[1,\d+,4\]$/,
+      );
     }
   } finally {
     await encoder.close();

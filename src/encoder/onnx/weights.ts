@@ -2,10 +2,11 @@
 // one would change the answers of a model that is in use.
 import { constants as bufferConstants } from "node:buffer";
 import { createHash } from "node:crypto";
-import { type FileHandle, open, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { JudgeError } from "../../errors.js";
+import { openRegularFile } from "../../regular-file.js";
 import { externalLocations } from "../external-data.js";
+import { fileOf } from "../folder.js";
 
 /** A whole file. */
 export interface Weights {
@@ -22,46 +23,29 @@ const chunkBytes = 1 << 22;
 export async function readWeights(modelFile: string): Promise<Weights[]> {
   const weights: Weights[] = [];
   for (const path of await externalLocations(modelFile)) {
-    weights.push({ path, ...(await readWhole(join(dirname(modelFile), path), path)) });
+    weights.push({ path, ...(await readWhole(dirname(modelFile), path)) });
   }
   return weights;
 }
 
-async function readWhole(file: string, name: string): Promise<Omit<Weights, "path">> {
-  let handle: FileHandle | undefined;
+async function readWhole(folder: string, name: string): Promise<Omit<Weights, "path">> {
+  const handle = await openRegularFile(fileOf(folder, name, bufferConstants.MAX_LENGTH));
   try {
-    const facts = await stat(file);
-    const { size } = facts;
-    if (!facts.isFile()) throw refusal(name, "is not a regular file");
-    if (size > bufferConstants.MAX_LENGTH)
-      throw refusal(name, `has ${size} bytes, and ${bufferConstants.MAX_LENGTH} can be read of one file`);
-    handle = await open(file);
-    return await readBytes(handle, size, name);
-  } catch (error) {
-    if (error instanceof JudgeError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    throw refusal(name, code === "ENOENT" ? "is missing" : `cannot be read (${code})`, error);
+    const { size } = await handle.stat();
+    const data = Buffer.allocUnsafeSlow(size);
+    const hash = createHash("sha256");
+    for (let at = 0; at < size; ) {
+      const { bytesRead } = await handle.read(data, at, Math.min(chunkBytes, size - at), at);
+      if (bytesRead === 0)
+        throw new JudgeError(
+          "encoder",
+          `${name} became shorter while it was read; try again when it is whole`,
+        );
+      hash.update(data.subarray(at, at + bytesRead));
+      at += bytesRead;
+    }
+    return { data, hash: hash.digest("hex") };
   } finally {
-    await handle?.close();
+    await handle.close();
   }
-}
-
-async function readBytes(handle: FileHandle, size: number, name: string): Promise<Omit<Weights, "path">> {
-  const data = Buffer.allocUnsafeSlow(size);
-  const hash = createHash("sha256");
-  for (let at = 0; at < size; ) {
-    const { bytesRead } = await handle.read(data, at, Math.min(chunkBytes, size - at), at);
-    if (bytesRead === 0) throw refusal(name, "became shorter while it was read");
-    hash.update(data.subarray(at, at + bytesRead));
-    at += bytesRead;
-  }
-  return { data, hash: hash.digest("hex") };
-}
-
-function refusal(name: string, finding: string, cause?: unknown): JudgeError {
-  return new JudgeError(
-    "encoder",
-    `${name}, in which model.onnx keeps weights, ${finding}; put the encoder's original file beside model.onnx`,
-    { cause },
-  );
 }
