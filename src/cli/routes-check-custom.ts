@@ -1,6 +1,6 @@
 // The part of `routes check` that is about custom mode: whether route and judge agree on groups, selector and schema.
 import type { JudgeConfig } from "../config.js";
-import { createSchemaCheck } from "../http/schema-check.js";
+import { createSchemaValidator, schemaText } from "../http/schema-validator.js";
 import { pointerPath, renderCustom } from "../verdict/custom.js";
 import type { RouteTable } from "./routes-file.js";
 import type { Report } from "./routes-finding.js";
@@ -30,9 +30,12 @@ export function checkCustomRoute(
   }
   const parsed = schema === undefined ? undefined : parse(schema);
   if (parsed === undefined) return;
-  const { accepts } = createSchemaCheck();
+  const text = schemaText(parsed);
+  const validate = createSchemaValidator();
   const path = pointerPath(pointer);
-  const refused = groups.filter((group) => !accepts(parsed, renderCustom({ ...custom, path }, group)));
+  const accepts = (group: string) =>
+    text !== null && validate(text, renderCustom({ ...custom, path }, group));
+  const refused = groups.filter((group) => accepts(group) !== true);
   if (refused.length === 0) return;
   const message = `this schema does not take what judge ${id} answers for ${refused.join(", ")}; allow it, or give the judge's template what the schema wants`;
   report("error", [...place, "response_schema"], message);

@@ -28,12 +28,12 @@ export function reasonNotToJudge({ custom }: Judge, kind: VerdictKind): AbstainR
  * The answer to a judgement or an abstention. A request of custom mode to a judge without such a table gets an abstaining
  * capability verdict: nothing stands at the router's selector, so that the router's own default decides.
  */
-export function renderContent(
+export async function renderContent(
   parts: Parts,
   judge: Judge,
   judgement: Judgement,
   format: AnswerFormat | null,
-): Content {
+): Promise<Content> {
   const kind = verdictKind(format);
   if (kind === "custom" && judge.custom !== null) {
     return renderGroup(parts, judge.custom, judgement, format?.schema);
@@ -62,15 +62,15 @@ function cruxOf(sentences: CruxSentences, judge: Judge, { abstained: reason }: J
 }
 
 /** An abstention is the default group; so is an answer that the request's schema refuses. */
-function renderGroup(
+async function renderGroup(
   { schemas }: Parts,
   custom: CustomVerdict,
   judgement: Judgement,
   schema: unknown,
-): Content {
+): Promise<Content> {
   if (judgement.abstained === null) {
     const answer = renderCustom(custom, chooseGroup(custom, judgement.probabilities));
-    if (schema === undefined || schemas.accepts(schema, answer))
+    if (schema === undefined || (await schemas.accepts(schema, answer)))
       return { text: JSON.stringify(answer), judgement };
   }
   return {

@@ -41,7 +41,7 @@ export async function judgeRequest(
   const [made] = reason === null ? await judge.judge([text], options) : [abstained(reason)];
   enforceOnFailure(service, judge, made!);
 
-  const { text: content, judgement } = renderContent(service, judge, made!, format);
+  const { text: content, judgement } = await renderContent(service, judge, made!, format);
   const totalMs = service.clock() - arrivedMs;
   record(service, context, judge, judgement, totalMs);
   const judged = { judge, judgement, ignoredParts, totalMs };

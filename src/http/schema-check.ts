@@ -1,18 +1,16 @@
-// Checks an answer against the JSON Schema that a request brings. The schema is a stranger's: its size and the time it takes are
-// bounded (patterns, recursion and references included), nothing is fetched, no code is made of it.
+// Checks an answer against the JSON Schema that a request brings. The schema is a stranger's: it is validated in a thread of its
+// own, so that a hostile one holds up no other request.
 import { createHash } from "node:crypto";
-import { type Context, createContext, Script } from "node:vm";
-import { Validator } from "@cfworker/json-schema";
+import { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
+import { type SchemaValidator, schemaText } from "./schema-validator.js";
 
-/** A route's own schema has some hundred characters. */
-const maxSchemaLength = 65_536;
-/** An answer is checked in under a millisecond, and meanwhile nothing else runs. */
-const timeoutMs = 100;
-/** A check that took too long is tried again, since a busy machine may have been at fault. */
-const maxAttempts = 3;
 /** Outcomes kept; a router repeats one schema with one answer for each of its groups. */
 const maxOutcomes = 1000;
+/** Validations that may wait; hostile ones hold up a new schema of somebody else no longer than these take. */
+const maxWaiting = 16;
+/** Of the thread; a schema that needs more costs it its life. */
+const maxHeapMebibytes = 64;
 
 export interface SchemaCheck {
   /**
@@ -20,61 +18,59 @@ export interface SchemaCheck {
    *
    * @param answer small: what the configuration makes an answer of
    */
-  accepts(schema: unknown, answer: unknown): boolean;
+  accepts(schema: unknown, answer: unknown): Promise<boolean>;
 }
 
 export function createSchemaCheck(): SchemaCheck {
-  const outcomes = new LRUCache<string, boolean>({ max: maxOutcomes });
-  const context = createContext({});
-  // compiles what the first request would otherwise wait for
-  validate(context, JSON.stringify({ properties: { a: { enum: ["b"] } } }), { a: "b" });
+  const outcomes = new LRUCache<string, Promise<boolean>>({ max: maxOutcomes });
+  const validate = createValidatorThread();
   return {
-    accepts(schema, answer) {
-      const text = asJson(schema);
-      if (text === null || text.length > maxSchemaLength) return false;
+    async accepts(schema, answer) {
+      const text = schemaText(schema);
+      if (text === null) return false;
       const key = createHash("sha256").update(text).update("\0").update(JSON.stringify(answer)).digest("hex");
-      const outcome = outcomes.get(key) ?? validate(context, text, answer);
+      const known = outcomes.get(key);
+      if (known !== undefined) return known;
+      const outcome = validate(text, answer).then((isValid) => {
+        // a busy machine may have been at fault: the next request tries it again
+        if (isValid === null) outcomes.delete(key);
+        return isValid === true;
+      });
       outcomes.set(key, outcome);
       return outcome;
     },
   };
 }
 
-/** null for what is no schema, or nests deeper than the stack. */
-function asJson(schema: unknown): string | null {
-  if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
-    return null;
-  try {
-    return JSON.stringify(schema);
-  } catch {
-    return null;
+/** One thread for all, started when it is needed; it keeps the process only while somebody waits. */
+function createValidatorThread() {
+  const waiting: ((isValid: boolean | null) => void)[] = [];
+  let thread: Worker | null = null;
+
+  function start(): Worker {
+    const started = new Worker(new URL("./schema-thread.js", import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMebibytes },
+    });
+    started.on("message", (isValid: ReturnType<SchemaValidator>) => {
+      waiting.shift()?.(isValid);
+      if (waiting.length === 0) started.unref();
+    });
+    // its end follows, and says enough
+    started.on("error", () => {});
+    started.on("exit", () => {
+      thread = null;
+      for (const resolve of waiting.splice(0)) resolve(null);
+    });
+    return started;
   }
-}
 
-const script = new Script("work()");
-
-function validate(context: Context, schema: string, answer: unknown): boolean {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const outcome = validateInTime(context, schema, answer);
-    if (outcome !== null) return outcome;
-  }
-  return false;
-}
-
-/**
- * node:vm ends what runs longer than it may, a pattern's search included; the validator itself lies outside of the context.
- *
- * @returns null when the time was over
- */
-function validateInTime(context: Context, schema: string, answer: unknown): boolean | null {
-  let isValid = false;
-  context.work = () => {
-    isValid = new Validator(JSON.parse(schema), "2020-12").validate(answer).valid;
+  return (schema: string, answer: unknown): Promise<boolean | null> => {
+    if (waiting.length >= maxWaiting) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      waiting.push(resolve);
+      thread ??= start();
+      thread.ref();
+      thread.postMessage({ schema, answer });
+    });
   };
-  try {
-    script.runInContext(context, { timeout: timeoutMs });
-    return isValid;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT" ? null : false;
-  }
 }

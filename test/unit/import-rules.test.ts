@@ -32,7 +32,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
 };
 /** npm package → the files that may import it */
 const packages: Readonly<Record<string, RegExp>> = {
-  "@cfworker/json-schema": /^http\/schema-check\.ts$/,
+  "@cfworker/json-schema": /^http\/schema-validator\.ts$/,
   "@hono/node-server": /^http\//,
   "@huggingface/transformers": /^encoder\/(tokenizer|frame|chat-template)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
