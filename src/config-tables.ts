@@ -118,7 +118,7 @@ export function toServer(
     adminKeys: keys("admin_key_file", adminKeyVariable),
     metricsNeedKey: table.metrics_need_key ?? false,
     corsOrigins: table.cors_origins ?? [],
-    maxBodyBytes: table.max_body_bytes ?? 32 * 2 ** 20,
+    maxBodyBytes: table.max_body_bytes ?? 48 * 2 ** 20,
     maxConnections: table.max_connections ?? 1024,
     requestTimeoutMs: table.request_timeout_ms ?? 30_000,
     shutdownGraceMs: table.shutdown_grace_ms ?? 10_000,

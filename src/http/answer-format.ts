@@ -21,6 +21,8 @@ const kinds: Readonly<Record<string, VerdictKind>> = {
 export function verdictKind(format: AnswerFormat | null): VerdictKind {
   if (format === null) return "capability";
   if (format.name !== null) return Object.hasOwn(kinds, format.name) ? kinds[format.name]! : "capability";
+  // no name and no schema: nothing says that it is another
+  if (format.schema === undefined) return "capability";
   const properties = field(format.schema, "properties");
   if (field(properties, "p_solve") !== undefined) return "capability";
   return field(properties, "escalate") !== undefined && field(properties, "reason") !== undefined
@@ -31,12 +33,11 @@ export function verdictKind(format: AnswerFormat | null): VerdictKind {
 /**
  * The format of a request, or null where it names no JSON Schema.
  *
- * @param format `{type: "json_schema", …}` of any API
- * @param holder the key under which name and schema stand; null: beside `type`
+ * @param format `{type: "json_schema", …}` of any API: name and schema stand under `json_schema`, or beside `type`
  */
-export function readFormat(format: unknown, holder: string | null): AnswerFormat | null {
+export function readFormat(format: unknown): AnswerFormat | null {
   if (field(format, "type") !== "json_schema") return null;
-  const inner = holder === null ? format : field(format, holder);
+  const inner = field(format, "json_schema") ?? format;
   const name = field(inner, "name");
   return { name: typeof name === "string" ? name : null, schema: field(inner, "schema") };
 }

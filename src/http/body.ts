@@ -12,8 +12,8 @@ export interface BodyLimits {
   readonly requestTimeoutMs: number;
 }
 
-/** A request of a router has some hundred; one of millions would block the event loop for seconds. */
-const maxValues = 1_000_000;
+/** A request of a router has some hundred, a conversation of a million tokens ten thousands; more would hold up the event loop. */
+const maxValues = 100_000;
 /** Malformed bodies up to this size are searched for the place of the fault. */
 const maxSearchedLength = 2 ** 20;
 const utf8 = new TextDecoder("utf-8", { fatal: true });

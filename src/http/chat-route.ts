@@ -19,7 +19,7 @@ export async function answerChat(service: Service, context: RequestContext): Pro
     judgeRequest(service, context, registry, {
       model: request.model,
       messages: toMessages(request),
-      format: readFormat(request.response_format, "json_schema"),
+      format: readFormat(request.response_format),
     }),
   );
   const { judged, content, created } = answer;

@@ -6,11 +6,13 @@ import { type Dialect, messageList, readMessages } from "./message-schema.js";
 /** OpenAI's chat completions, and Anthropic's messages. */
 export const chatDialect: Dialect = { textTypes: ["text"], hasOtherItems: false };
 
-export const ChatRequest = z.looseObject({
+// here as elsewhere, what is not read is passed over without a look: there may be ten thousands of keys
+export const ChatRequest = z.object({
   model: z.string().nullish(),
   messages: messageList(chatDialect),
+  response_format: z.unknown().optional(),
   stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   n: z.int().min(1).max(8).nullish(),
 });
 export type ChatRequest = z.infer<typeof ChatRequest>;

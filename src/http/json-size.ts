@@ -1,4 +1,4 @@
-// Tells whether a JSON text would become too many values, before it is parsed: parsing 32 MiB of tiny ones takes seconds and
+// Tells whether a JSON text would become too many values, before it is parsed: parsing 48 MiB of tiny ones takes seconds and
 // gigabytes.
 
 const quote = 0x22;

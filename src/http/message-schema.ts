@@ -24,7 +24,7 @@ type Part = { readonly type: string; readonly text?: unknown };
 /** At least one message; counted before each is looked at: a body of millions must not cost millions of issues. */
 export function messageList(dialect: Dialect, wrongType = "wanted an array of messages") {
   const role = dialect.hasOtherItems ? z.string().nullish() : z.string();
-  const message = z.looseObject({ role, content: z.unknown().optional() }).superRefine(checkContent(dialect));
+  const message = z.object({ role, content: z.unknown().optional() }).superRefine(checkContent(dialect));
   return z
     .array(z.unknown(), { error: wrongType })
     .min(1, { error: "wanted at least one message" })
@@ -34,7 +34,7 @@ export function messageList(dialect: Dialect, wrongType = "wanted an array of me
 
 function checkContent({ textTypes }: Dialect) {
   const part = z
-    .looseObject({ type: z.string(), text: z.unknown().optional() })
+    .object({ type: z.string(), text: z.unknown().optional() })
     .refine(({ type, text }) => !textTypes.includes(type) || typeof text === "string", {
       path: ["text"],
       error: `wanted a string in a part of type ${textTypes[0]}`,

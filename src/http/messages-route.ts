@@ -14,7 +14,7 @@ export async function answerMessages(service: Service, context: RequestContext):
     judgeRequest(service, context, registry, {
       model: request.model,
       messages: readMessages(request.messages, chatDialect),
-      format: readFormat(field(request.output_config, "format") ?? request.output_format, null),
+      format: readFormat(field(request.output_config, "format") ?? request.output_format),
     }),
   );
   const parts = { id: `msg_${service.newId()}`, ...answer };

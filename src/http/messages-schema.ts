@@ -4,9 +4,11 @@ import { PrefillJudge } from "./answer-schema.js";
 import { chatDialect } from "./chat-schema.js";
 import { messageList } from "./message-schema.js";
 
-export const MessagesRequest = z.looseObject({
+export const MessagesRequest = z.object({
   model: z.string().nullish(),
   messages: messageList(chatDialect),
+  output_config: z.unknown().optional(),
+  output_format: z.unknown().optional(),
   stream: z.boolean().nullish(),
 });
 

@@ -14,7 +14,7 @@ export async function answerResponses(service: Service, context: RequestContext)
     judgeRequest(service, context, registry, {
       model: request.model,
       messages: readMessages(request.input, responsesDialect),
-      format: readFormat(field(request.text, "format"), null),
+      format: readFormat(field(request.text, "format")),
     }),
   );
   const parts = { id: service.newId(), ...answer };

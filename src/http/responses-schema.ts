@@ -8,13 +8,14 @@ export const responsesDialect: Dialect = {
   hasOtherItems: true,
 };
 
-export const ResponsesRequest = z.looseObject({
+export const ResponsesRequest = z.object({
   model: z.string().nullish(),
   /** a string is one user message */
   input: z
     .unknown()
     .transform((input) => (typeof input === "string" ? [{ role: "user", content: input }] : input))
     .pipe(messageList(responsesDialect, "wanted a string or an array of items")),
+  text: z.unknown().optional(),
   stream: z.boolean().nullish(),
 });
 

@@ -36,7 +36,12 @@ interface Answer {
 }
 
 const user = (content: string) => [{ role: "user", content }];
-/** One request in the words of each API; its answer's text. */
+const chatText = (answer: { choices: { message: { content: string } }[] }) =>
+  answer.choices[0]!.message.content;
+const responsesText = (answer: { output: { content: { text: string }[] }[] }) =>
+  answer.output[0]!.content[0]!.text;
+
+/** One request in the words of each API, and in those that clients mix them to; its answer's text. */
 const apis: Readonly<
   Record<
     string,
@@ -49,7 +54,12 @@ const apis: Readonly<
       messages: user(text),
       response_format: { type: "json_schema", json_schema: { name, strict: true, schema } },
     }),
-    text: (answer: { choices: { message: { content: string } }[] }) => answer.choices[0]!.message.content,
+    text: chatText,
+  },
+  "chat, the schema beside the type": {
+    path: "/v1/chat/completions",
+    body: (text, _, schema) => ({ messages: user(text), response_format: { type: "json_schema", schema } }),
+    text: chatText,
   },
   responses: {
     path: "/v1/responses",
@@ -57,7 +67,15 @@ const apis: Readonly<
       input: user(text),
       text: { format: { type: "json_schema", name, strict: true, schema } },
     }),
-    text: (answer: { output: { content: { text: string }[] }[] }) => answer.output[0]!.content[0]!.text,
+    text: responsesText,
+  },
+  "responses, the schema under json_schema": {
+    path: "/v1/responses",
+    body: (text, name, schema) => ({
+      input: user(text),
+      text: { format: { type: "json_schema", json_schema: { name, strict: true, schema } } },
+    }),
+    text: responsesText,
   },
   messages: {
     path: "/v1/messages",
@@ -163,6 +181,19 @@ for (const api of Object.keys(apis)) {
     await server.reload(base);
   });
 }
+
+test("a format that gives no schema at all asks for a capability verdict", async () => {
+  for (const format of [{}, { json_schema: {} }, { json_schema: null }, { schema: undefined }]) {
+    for (const [path, body] of [
+      ["/v1/chat/completions", { response_format: { type: "json_schema", ...format } }],
+      ["/v1/messages", { max_tokens: 1, output_config: { format: { type: "json_schema", ...format } } }],
+    ] as const) {
+      const response = await server.post(path, { messages: user("Hi"), ...body });
+      assert.equal(response.headers.get("x-prefill-judge-abstained"), null, JSON.stringify(body));
+      await response.arrayBuffer();
+    }
+  }
+});
 
 test("every request of custom mode that Switchyard 0.3.0 sends is judged by its opening user message", async () => {
   const { openai_chat: all } = readJson<{

@@ -7,8 +7,8 @@ import { chat, type JudgeServer, startJudgeServer } from "../support/judge-serve
 import { readCompletion, readError } from "../support/verdict.js";
 import { chatPath } from "./limits-socket.js";
 
-const depth = 200_000;
-const maxBodyBytes = 32 * 2 ** 20;
+const depth = 90_000;
+const maxBodyBytes = 48 * 2 ** 20;
 const user = '{"role":"user","content":"Hi"}';
 const arrays = "[".repeat(depth) + "]".repeat(depth);
 const objects = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
@@ -30,16 +30,16 @@ describe("hostile JSON", () => {
   });
 
   for (const [name, body] of [
-    ["arrays 200,000 deep beside the messages", `{"messages":[${user}],"x":${arrays}}`],
-    ["objects 200,000 deep beside the messages", `{"messages":[${user}],"x":${objects}}`],
-    ["a message with a field 200,000 deep", `{"messages":[{"role":"user","content":"Hi","x":${objects}}]}`],
+    ["arrays 90,000 deep beside the messages", `{"messages":[${user}],"x":${arrays}}`],
+    ["objects 90,000 deep beside the messages", `{"messages":[${user}],"x":${objects}}`],
+    ["a message with a field 90,000 deep", `{"messages":[{"role":"user","content":"Hi","x":${objects}}]}`],
     ["a message that is not read", `{"messages":[{"role":"system","content":${arrays}},${user}]}`],
     [
-      "a part with a field 200,000 deep",
+      "a part with a field 90,000 deep",
       `{"messages":[{"role":"user","content":[{"type":"text","text":"Hi","x":${arrays}}]}]}`,
     ],
-    ["32 MiB of numbers beside the messages", filled(`{"messages":[${user}],"x":[`, "0", "]}")],
-    ["32 MiB of keys given twice", filled(`{"messages":[${user}],`, '"a":1', "}")],
+    ["48 MiB of numbers beside the messages", filled(`{"messages":[${user}],"x":[`, "0", "]}")],
+    ["48 MiB of keys given twice", filled(`{"messages":[${user}],`, '"a":1', "}")],
   ] as const) {
     test(`is judged as the text alone, or refused with 400: ${name}`, async () => {
       const response = await server.post(chatPath, body);
@@ -111,24 +111,24 @@ describe("hostile JSON", () => {
   });
 
   for (const [name, body, code] of [
-    ["messages 200,000 deep", `{"messages":${arrays}}`, "invalid_request"],
-    ["content 200,000 deep", `{"messages":[{"role":"user","content":${arrays}}]}`, "invalid_request"],
-    ["a model 200,000 deep", `{"model":${objects},"messages":[${user}]}`, "invalid_request"],
+    ["messages 90,000 deep", `{"messages":${arrays}}`, "invalid_request"],
+    ["content 90,000 deep", `{"messages":[{"role":"user","content":${arrays}}]}`, "invalid_request"],
+    ["a model 90,000 deep", `{"model":${objects},"messages":[${user}]}`, "invalid_request"],
     [
-      "a text 200,000 deep",
+      "a text 90,000 deep",
       `{"messages":[{"role":"user","content":[{"type":"text","text":${arrays}}]}]}`,
       "invalid_request",
     ],
-    ["nesting that never closes", '{"a":['.repeat(depth), "invalid_json"],
+    ["nesting that never closes", '{"a":['.repeat(depth / 2), "invalid_json"],
     ["an n beyond any", `{"messages":[${user}],"n":${"9".repeat(400)}}`, "invalid_request"],
     ["a NUL outside of a string", `{"messages":[${user}]\0}`, "invalid_json"],
     ["a NUL in a string", '{"messages":[{"role":"user","content":"a\0b"}]}', "invalid_json"],
     ["half a surrogate escape", String.raw`{"messages":[{"role":"user","content":"\ud8"}]}`, "invalid_json"],
-    ["32 MiB of messages that are numbers", filled('{"messages":[', "1", "]}"), null],
-    ["32 MiB of messages that are objects", filled('{"messages":[', "{}", "]}"), null],
-    ["32 MiB of parts", filled('{"messages":[{"role":"user","content":[', "1", "]}]}"), null],
-    ["32 MiB of white space", " ".repeat(maxBodyBytes), "invalid_json"],
-    ["32 MiB without an end", filled('{"messages":[', "1", ""), null],
+    ["48 MiB of messages that are numbers", filled('{"messages":[', "1", "]}"), null],
+    ["48 MiB of messages that are objects", filled('{"messages":[', "{}", "]}"), null],
+    ["48 MiB of parts", filled('{"messages":[{"role":"user","content":[', "1", "]}]}"), null],
+    ["48 MiB of white space", " ".repeat(maxBodyBytes), "invalid_json"],
+    ["48 MiB without an end", filled('{"messages":[', "1", ""), null],
   ] as const) {
     test(`is refused with 400: ${name}`, async () => {
       const response = await server.post(chatPath, body);
@@ -138,8 +138,36 @@ describe("hostile JSON", () => {
     });
   }
 
-  test("with a million unknown keys gets a short answer that repeats none of them", async () => {
-    const keys = Array.from({ length: 1_000_000 }, (_, n) => `"secret-${n}":0`);
+  test("with too many values is refused before it is parsed, however few bytes it has", async () => {
+    const keys = Array.from({ length: 100_001 }, (_, n) => `"k${n}":0`);
+    for (const body of [
+      `{"messages":[${user}],${keys}}`,
+      `{"messages":[{"role":"user","content":"Hi",${keys}}]}`,
+      `{"messages":[${user}],"x":[${keys.map((key) => `{${key}}`)}]}`,
+      `{"messages":[${user}],"x":${"[".repeat(100_001)}`,
+    ]) {
+      const response = await server.post(chatPath, body);
+      assert.equal(response.status, 400);
+      assert.equal(
+        (await readError(response)).message,
+        "the body has more than 100000 values, wanted at most that many",
+      );
+    }
+  });
+
+  test("of a conversation of thousands of tool calls is judged", async () => {
+    const call = { id: "c", type: "function", function: { name: "ls", arguments: "{}" } };
+    const step = [
+      { role: "assistant", content: null, tool_calls: [call, call] },
+      { role: "tool", tool_call_id: "c", content: [{ type: "text", text: "a.py" }] },
+    ];
+    const messages = [{ role: "user", content: "Hi" }, ...Array.from({ length: 2500 }, () => step).flat()];
+    const { completion } = await readCompletion(await server.post(chatPath, { model: "tiny", messages }));
+    assert.equal(completion.prefill_judge.abstained, null);
+  });
+
+  test("with tens of thousands of unknown keys gets a short answer that repeats none of them", async () => {
+    const keys = Array.from({ length: 90_000 }, (_, n) => `"secret-${n}":0`);
     const response = await server.post("/v1/score", `{"prompts":["Hi"],${keys.join(",")}}`);
     assert.equal(response.status, 400);
     const text = await response.text();

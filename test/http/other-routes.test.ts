@@ -169,8 +169,17 @@ describe("other routes", () => {
     assert.equal((await fetch(`${server.url}/health`, { method: "HEAD" })).status, 200);
   });
 
-  test("a body over 32 MiB gets its 413 after the upload", async () => {
-    const response = await server.post("/v1/chat/completions", chat("x".repeat(33 * 2 ** 20)));
+  test("32 MiB that Switchyard took are judged in its own request around them", async () => {
+    const system = { role: "system", content: "You judge. ".repeat(1000) };
+    const task = { role: "user", content: "a b ".repeat(8 * 2 ** 20) };
+    const latest = { role: "user", content: "é".repeat(2 ** 20) };
+    const body = chat("", { messages: [system, task, latest], max_completion_tokens: 4096 });
+    const { completion } = await readCompletion(await server.post("/v1/chat/completions", body));
+    assert.deepEqual([completion.prefill_judge.abstained, completion.prefill_judge.truncated], [null, true]);
+  });
+
+  test("a body over 48 MiB gets its 413 after the upload", async () => {
+    const response = await server.post("/v1/chat/completions", chat("x".repeat(48 * 2 ** 20)));
     assert.equal(response.status, 413);
     assert.equal((await readError(response)).code, "body_too_large");
   });

@@ -7,7 +7,7 @@ import { startServe } from "../cli/shutdown-process.js";
 import { chatPath } from "../http/limits-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
 
-const size = 32 * 2 ** 20 - 100;
+const size = 48 * 2 ** 20 - 100;
 const user = '{"role":"user","content":"Hi"}';
 
 const env = { NODE_OPTIONS: "--max-old-space-size=512" };
@@ -19,7 +19,7 @@ describe("with 512 MiB of heap", () => {
       "millions of levels",
       `{"messages":[${user}],"x":${"[".repeat(size / 2 - 50)}${"]".repeat(size / 2 - 50)}}`,
     ],
-    ["a text of 32 MiB", `{"messages":[{"role":"user","content":"${"a".repeat(size - 100)}"}]}`],
+    ["a text of 48 MiB", `{"messages":[{"role":"user","content":"${"a".repeat(size - 100)}"}]}`],
   ] as const) {
     test(`a body of ${name} gets an answer, and so does the next request`, async () => {
       const server = await startServe(tinyConfig, { env });
