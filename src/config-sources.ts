@@ -4,6 +4,7 @@ import { closest } from "fastest-levenshtein";
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { adminKeyVariable, ConfigFile, configFileVariable, keysVariable, settings } from "./config-schema.js";
+import { isServiceLink } from "./config-service-links.js";
 import { JudgeError } from "./errors.js";
 import { hasPrototypeKey } from "./prototype-key.js";
 import { readRegularFileSync } from "./regular-file.js";
@@ -38,22 +39,14 @@ export function fromVariables(env: Readonly<Record<string, string | undefined>>)
     ...settings.map((setting) => setting.env),
   ];
   for (const name of Object.keys(env)) {
-    if (name.startsWith("PREFILL_JUDGE_") && !known.includes(name) && !isOfKubernetes(name, env[name])) {
+    if (name.startsWith("PREFILL_JUDGE_") && !known.includes(name) && !isServiceLink(name, env[name])) {
       throw new JudgeError("config", `environment: unknown variable ${name}${hint(name, known)}`);
     }
   }
   return collect((setting) => {
     const value = env[setting.env];
-    return value === "" || isOfKubernetes(setting.env, value) ? undefined : value;
+    return value === "" || isServiceLink(setting.env, value) ? undefined : value;
   });
-}
-
-/** Kubernetes gives every container variables about a Service of the name prefill-judge. */
-function isOfKubernetes(name: string, value: string | undefined): boolean {
-  return (
-    /^PREFILL_JUDGE_(SERVICE|PORT)_/.test(name) ||
-    (name === "PREFILL_JUDGE_PORT" && /^tcp:/.test(value ?? ""))
-  );
 }
 
 /** The flags' settings in the shape of a file. */

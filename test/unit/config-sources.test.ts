@@ -101,16 +101,45 @@ describe("a wrong value is named by its place", () => {
   }
 });
 
-test("an empty variable counts as none, and so do those that Kubernetes makes for a Service of our name", () => {
+/** What Kubernetes gives a container about a Service, given the prefix that it makes of the Service's name. */
+const serviceLinks = (prefix: string, address: string, protocol: string) => ({
+  [`${prefix}_SERVICE_HOST`]: address,
+  [`${prefix}_SERVICE_PORT`]: "8081",
+  [`${prefix}_SERVICE_PORT_HTTP_METRICS`]: "9090",
+  [`${prefix}_PORT`]: `${protocol}://${address}:8081`,
+  [`${prefix}_PORT_8081_${protocol.toUpperCase()}`]: `${protocol}://${address}:8081`,
+  [`${prefix}_PORT_8081_${protocol.toUpperCase()}_PROTO`]: protocol,
+  [`${prefix}_PORT_8081_${protocol.toUpperCase()}_PORT`]: "8081",
+  [`${prefix}_PORT_8081_${protocol.toUpperCase()}_ADDR`]: address,
+});
+
+test("an empty variable counts as none, and so do those that Kubernetes makes for Services of our name", () => {
   const env = {
-    PREFILL_JUDGE_PORT: "tcp://10.0.0.1:8080",
-    PREFILL_JUDGE_SERVICE_HOST: "10.0.0.1",
-    PREFILL_JUDGE_SERVICE_PORT: "8080",
-    PREFILL_JUDGE_PORT_8080_TCP_ADDR: "10.0.0.1",
+    ...serviceLinks("PREFILL_JUDGE", "10.0.0.1", "tcp"),
+    ...serviceLinks("PREFILL_JUDGE_CANARY", "fd00::1", "tcp"),
+    ...serviceLinks("PREFILL_JUDGE_V2_PORT_B", "10.0.0.2", "udp"),
     PREFILL_JUDGE_LOG_LEVEL: "",
   };
   const { server, log } = loadConfig({ ...sources, env });
   assert.deepEqual([server.host, server.port, log.level], ["127.0.0.1", 8080, "info"]);
+});
+
+describe("what only looks like a variable of Kubernetes stops the start", () => {
+  for (const [name, value] of [
+    ["PREFILL_JUDGE_CANARY", "10.0.0.1"],
+    ["PREFILL_JUDGE_CANARY_PORT", "8080"],
+    ["PREFILL_JUDGE_SERVICE_HOST", "judge.internal"],
+    ["PREFILL_JUDGE_SERVICE_PORTS", "8080"],
+    ["PREFILL_JUDGE_SERVICE_NAME", "judge"],
+    ["PREFILL_JUDGE_PORT_NUMBER", "8080"],
+    ["PREFILL_JUDGE_PORT_8080_TCP_FLAGS", "1"],
+    ["PREFILL_JUDGE_BASE_URL", "http://10.0.0.1:8080"],
+  ] as const) {
+    test(`${name}=${value}`, () => {
+      const { message } = refusal("config", () => loadConfig({ ...sources, env: { [name]: value } }));
+      assert.match(message, new RegExp(`^environment: unknown variable ${name}; the nearest known one is `));
+    });
+  }
 });
 
 test("names that differ by blanks at their ends are refused, not merged", () => {
