@@ -9,6 +9,7 @@ export type ErrorCode =
   | "model_not_found"
   | "not_found"
   | "method_not_allowed"
+  | "upgrade_required"
   | "body_too_large"
   | "unsupported_media_type"
   | "request_timeout"

@@ -4,11 +4,13 @@ import { cors } from "hono/cors";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { answerChat } from "./chat-route.js";
 import { newestRequest, uploadBroken, uploadFault } from "./connection.js";
+import { answerCountTokens } from "./count-tokens-route.js";
 import { answerMessages } from "./messages-route.js";
 import { answerModel, answerModels } from "./models-route.js";
 import { openApiDocument } from "./openapi.js";
-import { messagesRoute, refuse } from "./refusal.js";
+import { isMessagesPath, refuse } from "./refusal.js";
 import { answerResponses } from "./responses-route.js";
+import { rightPath } from "./right-path.js";
 import { answerScore } from "./score-route.js";
 import {
   type AppEnv,
@@ -66,11 +68,18 @@ function routesOf(service: Service): Route[] {
       handler: (context) => answerResponses(service, context),
     },
     {
-      name: messagesRoute,
+      name: "messages",
       method: "POST",
       paths: ["/v1/messages", "/messages"],
       guarded,
       handler: (context) => answerMessages(service, context),
+    },
+    {
+      name: "count_tokens",
+      method: "POST",
+      paths: ["/v1/messages/count_tokens", "/messages/count_tokens"],
+      guarded,
+      handler: (context) => answerCountTokens(service, context),
     },
     {
       name: "score",
@@ -149,6 +158,8 @@ export function createApp(service: Service): Hono<AppEnv> {
     const id = given !== undefined && saneId.test(given) ? given : service.newId();
     const arrivedMs = service.clock();
     const headers: Record<string, string> = { "x-request-id": id };
+    // where clients of Anthropic's API look for the id
+    if (isMessagesPath(context.req.path)) headers["request-id"] = id;
     context.set("facts", { id, arrivedMs, headers });
     context.set("route", "other");
     context.set("outcome", "answered");
@@ -167,31 +178,38 @@ export function createApp(service: Service): Hono<AppEnv> {
   });
   if (service.corsOrigins.length > 0) app.use(cors({ origin: [...service.corsOrigins], exposeHeaders }));
 
-  for (const { name, method, paths, guarded, handler } of routesOf(service)) {
+  const routes = routesOf(service);
+  for (const { name, method, paths, guarded, handler } of routes) {
     for (const path of paths) {
       app.use(path, async (context, next) => {
         context.set("route", name);
-        const { id, headers } = context.get("facts");
-        // where clients of Anthropic's API look for the id
-        if (name === messagesRoute) headers["request-id"] = id;
         if (guarded) service.access.check(context.req.header("authorization"), context.req.header(keyHeader));
         await next();
       });
       app.on(method, path, handler);
       app.all(path, (context) => {
         const allowed = method === "GET" ? "GET, HEAD" : method;
-        context.get("facts").headers.allow = allowed;
+        const { headers } = context.get("facts");
+        headers.allow = allowed;
+        // clients that try a WebSocket first know by this status, and by no other, that there is none
+        if (context.req.header("upgrade")?.toLowerCase() === "websocket") {
+          headers.upgrade = "HTTP/1.1";
+          headers.connection = "upgrade, close";
+          throw new JudgeError("upgrade_required", `no WebSocket here; this path takes ${allowed}`);
+        }
         throw new JudgeError("method_not_allowed", `this path takes ${allowed}`);
       });
     }
   }
-  app.notFound((context) =>
-    refuse(
-      service,
-      context,
-      new JudgeError("not_found", "no such path; GET /openapi.json lists those there are"),
-    ),
-  );
+  const known = routes.flatMap(({ paths }) => paths);
+  app.notFound((context) => {
+    const right = rightPath(context.req.path, known);
+    const remedy =
+      right === null
+        ? "GET /openapi.json lists those there are"
+        : `wanted ${right}: mend the base URL, to which a client adds the rest`;
+    return refuse(service, context, new JudgeError("not_found", `no such path; ${remedy}`));
+  });
   app.onError((error, context) => refuse(service, context, asJudgeError(error)));
   return app;
 }

@@ -2,7 +2,7 @@
 import type { ErrorCode, JudgeError } from "../errors.js";
 
 interface WireForm {
-  readonly status: 400 | 401 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 499 | 500 | 503 | 504;
+  readonly status: 400 | 401 | 404 | 405 | 408 | 409 | 413 | 415 | 426 | 429 | 499 | 500 | 503 | 504;
   readonly type: "invalid_request_error" | "server_error";
   readonly retryAfterSeconds?: number;
 }
@@ -16,6 +16,7 @@ const wireForms: Readonly<Record<ErrorCode, WireForm>> = {
   model_not_found: { status: 404, type: "invalid_request_error" },
   not_found: { status: 404, type: "invalid_request_error" },
   method_not_allowed: { status: 405, type: "invalid_request_error" },
+  upgrade_required: { status: 426, type: "invalid_request_error" },
   body_too_large: { status: 413, type: "invalid_request_error" },
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
   request_timeout: { status: 408, type: "invalid_request_error" },
@@ -45,10 +46,18 @@ export function errorEnvelope(error: JudgeError): string {
 }
 
 /** Anthropic's names for what a status says. */
-const messagesErrorTypes: Readonly<Record<number, string>> = {
+const messagesErrorTypes: Readonly<Record<WireForm["status"], string>> = {
+  400: "invalid_request_error",
   401: "authentication_error",
   404: "not_found_error",
+  405: "invalid_request_error",
+  408: "timeout_error",
+  409: "conflict_error",
   413: "request_too_large",
+  415: "invalid_request_error",
+  426: "invalid_request_error",
+  429: "rate_limit_error",
+  499: "invalid_request_error",
   500: "api_error",
   503: "overloaded_error",
   504: "timeout_error",
@@ -56,6 +65,6 @@ const messagesErrorTypes: Readonly<Record<number, string>> = {
 
 /** Anthropic's `{"type": "error", "error": {type, message}, "request_id"}`. */
 export function messagesErrorEnvelope(error: JudgeError, requestId: string): string {
-  const type = messagesErrorTypes[wireForm(error).status] ?? "invalid_request_error";
+  const type = messagesErrorTypes[wireForm(error).status];
   return JSON.stringify({ type: "error", error: { type, message: error.message }, request_id: requestId });
 }

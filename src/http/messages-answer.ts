@@ -15,7 +15,7 @@ export function messageOf({ id, judged, content }: MessageParts): MessagesAnswer
     type: "message",
     role: "assistant",
     model: judged.judge.id,
-    content: [{ type: "text", text: content, citations: null }],
+    content: [{ type: "text", text: content }],
     stop_reason: "end_turn",
     stop_sequence: null,
     usage: {

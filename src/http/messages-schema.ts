@@ -21,7 +21,6 @@ export const MessagesAnswer = z.strictObject({
     z.strictObject({
       type: z.literal("text"),
       text: z.string().meta({ description: "The verdict: a JSON object, as in a chat completion." }),
-      citations: z.null(),
     }),
   ),
   stop_reason: z.literal("end_turn"),
@@ -35,6 +34,8 @@ export const MessagesAnswer = z.strictObject({
   prefill_judge: PrefillJudge,
 });
 export type MessagesAnswer = z.infer<typeof MessagesAnswer>;
+
+export const TokenCount = z.strictObject({ input_tokens: z.int().min(0) });
 
 export const MessagesErrorAnswer = z.strictObject({
   type: z.literal("error"),

@@ -22,6 +22,7 @@ function eventSchema(description: string) {
   };
 }
 
+const unlessError = 'a judgement abstains instead, unless on_failure = "error"';
 const errors: Readonly<Record<string, string>> = {
   400: "Malformed: not JSON, a wrong type, no messages.",
   401: "Keys are configured and none of them was given.",
@@ -29,10 +30,14 @@ const errors: Readonly<Record<string, string>> = {
   408: "The request was not complete in time.",
   413: "The body is over the limit.",
   415: "Compressed, or another charset than UTF-8.",
+  429: `More is asked than can be done; ${unlessError}.`,
   500: "A bug of the judge.",
-  503: 'on_failure = "error" only: the encoder is down, or failed.',
-  504: 'on_failure = "error" only: no result before the deadline.',
+  503: `The encoder is down, or failed; ${unlessError}.`,
+  504: `No result before the deadline; ${unlessError}.`,
 };
+
+/** Statuses of every path that needs an encoder. */
+export const encoderStatuses = [400, 401, 404, 408, 413, 415, 429, 500, 503, 504];
 
 /** @param schema the name of the errors' schema */
 export function refusals(schema: string, ...statuses: readonly number[]) {
@@ -72,7 +77,7 @@ function judgingOperation({ operationId, summary, request, answer, error, descri
           "text/event-stream": { schema: eventSchema(event) },
         },
       },
-      ...refusals(error, 400, 401, 404, 408, 413, 415, 500, 503, 504),
+      ...refusals(error, ...encoderStatuses),
     },
   };
 }

@@ -3,8 +3,8 @@ import * as z from "zod";
 import * as answers from "./answer-schema.js";
 import { ChatRequest, chatDialect } from "./chat-schema.js";
 import { maxItems, messageJsonSchema } from "./message-schema.js";
-import { MessagesAnswer, MessagesErrorAnswer, MessagesRequest } from "./messages-schema.js";
-import { json, judgingOperations, reference, refusals } from "./openapi-parts.js";
+import { MessagesAnswer, MessagesErrorAnswer, MessagesRequest, TokenCount } from "./messages-schema.js";
+import { encoderStatuses, json, judgingOperations, reference, refusals } from "./openapi-parts.js";
 import { ResponsesAnswer, ResponsesRequest, responsesDialect } from "./responses-schema.js";
 import { ScoreRequest } from "./score-route.js";
 import type { Service } from "./service.js";
@@ -48,6 +48,18 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
           { post: { ...operation, ...security } },
         ]),
       ),
+      "/v1/messages/count_tokens": {
+        post: {
+          operationId: "count_tokens",
+          summary: "What /v1/messages would say as input_tokens: the tokens that the judge reads",
+          requestBody: { required: true, ...json(reference("MessagesRequest")) },
+          responses: {
+            200: { description: "The count.", ...json(reference("TokenCount")) },
+            ...refusals("MessagesError", ...encoderStatuses),
+          },
+          ...security,
+        },
+      },
       "/v1/score": {
         post: {
           operationId: "score",
@@ -55,7 +67,7 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
           requestBody: { required: true, ...json(reference("ScoreRequest")) },
           responses: {
             200: { description: "One result per prompt, in order.", ...json(reference("ScoreAnswer")) },
-            ...refusals("Error", 400, 401, 404, 408, 413, 415, 500, 503, 504),
+            ...refusals("Error", ...encoderStatuses),
           },
           ...security,
         },
@@ -99,6 +111,7 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
         ChatCompletion: output(answers.ChatCompletion),
         ResponsesAnswer: output(ResponsesAnswer),
         MessagesAnswer: output(MessagesAnswer),
+        TokenCount: output(TokenCount),
         ScoreAnswer: output(answers.ScoreAnswer),
         Model: output(answers.Model),
         ModelList: output(answers.ModelList),

@@ -3,8 +3,10 @@ import type { JudgeError } from "../errors.js";
 import { errorEnvelope, messagesErrorEnvelope, wireForm } from "./errors.js";
 import { jsonType, type RequestContext, type Service, textAnswer } from "./service.js";
 
-/** The name of the one route whose API is Anthropic's. */
-export const messagesRoute = "messages";
+/** Whether a path is of Anthropic's API, one that we do not have included. */
+export function isMessagesPath(path: string): boolean {
+  return /^\/+(v1\/+)*messages(\/|$)/.test(path);
+}
 
 /** Logs and counts a refusal that no route made; the id for its answer. */
 export function recordRefusal(service: Service, error: JudgeError, status: number): string {
@@ -14,7 +16,7 @@ export function recordRefusal(service: Service, error: JudgeError, status: numbe
   return requestId;
 }
 
-/** The response to an error that a route threw, in the envelope of the route's API. */
+/** The response to an error, in the envelope of the path's API. */
 export function refuse(service: Service, context: RequestContext, error: JudgeError): Response {
   const { status, retryAfterSeconds } = wireForm(error);
   const { cause } = error;
@@ -23,7 +25,7 @@ export function refuse(service: Service, context: RequestContext, error: JudgeEr
   service.log.refused({ requestId: id, code: error.code, status, fault });
   if (status === 401) headers["www-authenticate"] = "Bearer";
   if (retryAfterSeconds !== undefined) headers["retry-after"] = String(retryAfterSeconds);
-  if (context.get("route") !== messagesRoute) {
+  if (!isMessagesPath(context.req.path)) {
     return textAnswer(context, errorEnvelope(error), jsonType, status);
   }
   return textAnswer(context, messagesErrorEnvelope(error, id), jsonType, status);

@@ -75,6 +75,7 @@ export interface Judge
     | "message"
     | "escalation"
     | "custom"
+    | "deadlineMs"
   > {
   /** true once `prepare` has passed, while the encoder is up and answers come out */
   readonly ready: boolean;
@@ -204,6 +205,7 @@ export function createJudge(parts: JudgeParts): Judge {
     message: parts.message,
     escalation: parts.escalation,
     custom: parts.custom,
+    deadlineMs: parts.deadlineMs,
     get ready() {
       return prepared !== null && encoder.up && health.isGood;
     },

@@ -60,9 +60,9 @@ test("a deadline that passes ends in an abstention, in a stream too, and the nex
     assert.deepEqual([scored.results[0]!.abstained, scored.results[0]!.p_solve], ["deadline", null]);
   }));
 
-for (const [condition, status, code] of [
-  ["deadline", 504, "deadline"],
-  ["encoder down", 503, "encoder_down"],
+for (const [condition, status, code, type] of [
+  ["deadline", 504, "deadline", "timeout_error"],
+  ["encoder down", 503, "encoder_down", "overloaded_error"],
 ] as const) {
   test(`on_failure = "error" answers ${status}: ${condition}`, () => {
     const flags = { "--on-failure": "error", "--deadline-ms": "1" };
@@ -71,11 +71,22 @@ for (const [condition, status, code] of [
       assert.equal(response.status, status);
       assert.equal((await readError(response)).code, code);
       assert.equal((await server.post("/v1/score", { prompts: [longText] })).status, status);
+      const message = await server.post("/v1/messages", chat(longText));
+      assert.equal(message.status, status);
+      assert.equal(((await message.json()) as { error: { type: string } }).error.type, type);
       const noText = await server.post("/v1/chat/completions", chat(" "));
       assert.equal(noText.headers.get("x-prefill-judge-abstained"), "no_user_text");
     });
   });
 }
+
+test("a token count of a judge that is not ready is an error, since no number would be true", () =>
+  withServer(startJudgeServer(tinyConfig, {}, false), async (server) => {
+    const response = await server.post("/v1/messages/count_tokens", chat("Hi"));
+    assert.equal(response.status, 503);
+    const { error } = (await response.json()) as { error: { type: string; message: string } };
+    assert.deepEqual(error, { type: "overloaded_error", message: "judge tiny is not ready; ask again" });
+  }));
 
 test("kill -9 of the encoder under 16 requests: each gets the reference p or an abstention, then it is back", (context) =>
   withServer(startJudgeServer(fastConfig, { "--deadline-ms": "20000" }), async (server) => {

@@ -167,6 +167,21 @@ describe("forms that are seldom seen and right", () => {
     client.close();
   });
 
+  test("gets 426, by which its client knows that it must POST: a WebSocket", async () => {
+    for (const path of ["/v1/responses", "/v1/chat/completions"]) {
+      const client = rawClient(server.url);
+      const lines = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13";
+      await client.write(
+        `GET ${path} HTTP/1.1\r\nHost: judge\r\n${lines}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+      );
+      const answer = await client.answer();
+      assertEnvelope(answer, 426, "upgrade_required");
+      assert.equal(answer!.headers.allow, "POST");
+      assert.equal(await client.answer(), null);
+      client.close();
+    }
+  });
+
   test("are answered in order: several requests sent at once", async () => {
     const client = rawClient(server.url);
     const body = JSON.stringify({ messages: [{ role: "user", content: " " }] });

@@ -11,7 +11,7 @@ import {
   ScoreAnswer,
 } from "../../src/http/answer-schema.js";
 import { createApp } from "../../src/http/app.js";
-import { MessagesAnswer, MessagesErrorAnswer } from "../../src/http/messages-schema.js";
+import { MessagesAnswer, MessagesErrorAnswer, TokenCount } from "../../src/http/messages-schema.js";
 import { ResponsesAnswer } from "../../src/http/responses-schema.js";
 import type { Service } from "../../src/http/service.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
@@ -99,6 +99,17 @@ describe("the API document", () => {
     }
   });
 
+  test("tells every refusal of a path that needs an encoder, in the envelope of its API", () => {
+    const paths = Object.entries(document.paths).filter(([, { post }]) => post !== undefined);
+    assert.equal(paths.length, 5);
+    for (const [path, { post }] of paths) {
+      const statuses = Object.keys(post!.responses).map(Number);
+      assert.deepEqual(statuses, [200, 400, 401, 404, 408, 413, 415, 429, 500, 503, 504], path);
+      const name = path.startsWith("/v1/messages") ? "MessagesError" : "Error";
+      assert.deepEqual(referencesIn(post!.responses[429]), [`#/components/schemas/${name}`]);
+    }
+  });
+
   test("tells the statuses and the media types of real answers", async () => {
     const { post } = document.paths["/v1/chat/completions"]!;
     for (const [body, headers, status, type] of [
@@ -152,6 +163,7 @@ describe("the API document", () => {
       ["ResponsesAnswer", ResponsesAnswer, await posted("/v1/responses", { input: " " })],
       ["MessagesAnswer", MessagesAnswer, await posted("/v1/messages", chat("Hi"))],
       ["MessagesError", MessagesErrorAnswer, await posted("/v1/messages", {})],
+      ["TokenCount", TokenCount, await posted("/v1/messages/count_tokens", chat("Hi"))],
       ["ScoreAnswer", ScoreAnswer, scored],
       ["ModelList", ModelList, await get("/v1/models")],
       ["Model", Model, await get("/v1/models/tiny")],

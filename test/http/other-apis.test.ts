@@ -206,6 +206,36 @@ describe("messages", () => {
     assert.equal(other.status, 405);
     assert.equal(((await other.json()) as { type: string }).type, "error");
   });
+
+  test("paths below it that are not there answer in its envelope too, and other APIs' do not", async () => {
+    for (const path of ["/v1/messages/batches", "/messages/x/y", "/v1/v1/messages", "/v1/messages/"]) {
+      const response = await server.post(path, {});
+      assert.equal(response.status, 404);
+      const body = (await response.json()) as { error: { type: string }; request_id: string };
+      assert.equal(body.error.type, "not_found_error", path);
+      assert.equal(body.request_id, response.headers.get("request-id"), path);
+    }
+    for (const path of ["/v1/threads/t/messages", "/v1/messages-of-another-api"]) {
+      const response = await server.post(path, {});
+      assert.equal((await readError(response)).code, "not_found", path);
+      assert.equal(response.headers.get("request-id"), null);
+    }
+  });
+
+  test("count_tokens says what a message says as its input_tokens", async () => {
+    for (const content of ["Hi", "Prove\nit.", "é ".repeat(500), [{ type: "text", text: "a" }], " ", null]) {
+      const wanted = (await (await server.post("/v1/messages", chat(content))).json()) as Answer;
+      for (const path of ["/v1/messages/count_tokens?beta=true", "/messages/count_tokens"]) {
+        const response = await server.post(path, chat(content, { tools: [], system: "Judge." }));
+        assert.equal(response.status, 200);
+        assert.equal(response.headers.get("request-id"), response.headers.get("x-request-id"));
+        assert.deepEqual(await response.json(), { input_tokens: wanted.usage.input_tokens });
+      }
+    }
+    const unknown = await server.post("/v1/messages/count_tokens", chat("Hi", { model: "nobody" }));
+    assert.equal(unknown.status, 404);
+    assert.equal(((await unknown.json()) as { type: string }).type, "error");
+  });
 });
 
 test("every request of other formats that Switchyard 0.3.0 sends gets a verdict on its opening user message", async () => {

@@ -155,7 +155,21 @@ describe("other routes", () => {
   test("404 and 405 come in the envelope", async () => {
     const missing = await fetch(`${server.url}/v2/none`);
     assert.equal(missing.status, 404);
-    assert.equal((await readError(missing)).code, "not_found");
+    assert.deepEqual(await readError(missing), {
+      message: "no such path; GET /openapi.json lists those there are",
+      type: "invalid_request_error",
+      param: null,
+      code: "not_found",
+    });
+    for (const path of ["/v1/chat/completions/", "/v1//chat/completions", "/v1/v1/chat/completions"]) {
+      const response = await server.post(path, chat("Hi"));
+      assert.equal(response.status, 404);
+      const { message } = await readError(response);
+      assert.equal(
+        message,
+        "no such path; wanted /v1/chat/completions: mend the base URL, to which a client adds the rest",
+      );
+    }
     for (const [path, method, allow] of [
       ["/v1/chat/completions", "GET", "POST"],
       ["/v1/models", "POST", "GET, HEAD"],

@@ -1,0 +1,39 @@
+// Error codes on the wire: status, and the type in the words of each API.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type ErrorCode, JudgeError } from "../../../src/errors.js";
+import { errorEnvelope, messagesErrorEnvelope, wireForm } from "../../../src/http/errors.js";
+
+describe("an error code has its status, and its type in OpenAI's and in Anthropic's words", () => {
+  const forms: readonly (readonly [code: ErrorCode, status: number, openai: string, anthropic: string])[] = [
+    ["invalid_json", 400, "invalid_request_error", "invalid_request_error"],
+    ["invalid_request", 400, "invalid_request_error", "invalid_request_error"],
+    ["invalid_api_key", 401, "invalid_request_error", "authentication_error"],
+    ["not_found", 404, "invalid_request_error", "not_found_error"],
+    ["model_not_found", 404, "invalid_request_error", "not_found_error"],
+    ["method_not_allowed", 405, "invalid_request_error", "invalid_request_error"],
+    ["request_timeout", 408, "invalid_request_error", "timeout_error"],
+    ["body_too_large", 413, "invalid_request_error", "request_too_large"],
+    ["unsupported_media_type", 415, "invalid_request_error", "invalid_request_error"],
+    ["upgrade_required", 426, "invalid_request_error", "invalid_request_error"],
+    ["overloaded", 429, "server_error", "rate_limit_error"],
+    ["internal", 500, "server_error", "api_error"],
+    ["encoder_down", 503, "server_error", "overloaded_error"],
+    ["encoder_error", 503, "server_error", "overloaded_error"],
+    ["deadline", 504, "server_error", "timeout_error"],
+  ];
+  for (const [code, status, openai, anthropic] of forms) {
+    test(code, () => {
+      const error = new JudgeError(code, "found, wanted, to do", { param: "n" });
+      assert.equal(wireForm(error).status, status);
+      assert.deepEqual(JSON.parse(errorEnvelope(error)), {
+        error: { message: error.message, type: openai, param: "n", code },
+      });
+      assert.deepEqual(JSON.parse(messagesErrorEnvelope(error, "r-1")), {
+        type: "error",
+        error: { type: anthropic, message: error.message },
+        request_id: "r-1",
+      });
+    });
+  }
+});
