@@ -34,6 +34,13 @@ describe("@anthropic-ai/sdk (Node)", () => {
     assert.match(message._request_id ?? "", /^[\w-]+$/);
   });
 
+  test("tokens are counted as the usage of a message has them", async () => {
+    const { model, messages } = body;
+    assert.deepEqual(await client.messages.countTokens({ model, messages }), { input_tokens: seats.tokens });
+    const beta = await client.beta.messages.countTokens({ model, messages, system: "Judge.", tools: [] });
+    assert.equal(beta.input_tokens, seats.tokens);
+  });
+
   test("text beside an image is judged, whatever else the request asks for", async () => {
     const [first, second] = prompt.split("\n") as [string, string];
     const message = await client.messages.create({
@@ -96,6 +103,12 @@ describe("@anthropic-ai/sdk (Node)", () => {
         "invalid_request_error",
       ],
       [() => wrong.messages.create(body), Anthropic.AuthenticationError, "authentication_error"],
+      [() => client.messages.batches.create({ requests: [] }), Anthropic.NotFoundError, "not_found_error"],
+      [
+        () => connect(`${seats.open.url}/v1`, { apiKey: "sk-any" }).messages.create(body),
+        Anthropic.NotFoundError,
+        "not_found_error",
+      ],
     ] as const) {
       await assert.rejects(
         async () => await call(),
