@@ -42,7 +42,7 @@ export function responseOf({ id, judged, content, created }: ResponseParts): Res
     truncation: "disabled",
     usage: {
       input_tokens: tokens,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
       output_tokens: 0,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: tokens,

@@ -57,7 +57,7 @@ export const ResponsesAnswer = z.strictObject({
   truncation: z.literal("disabled"),
   usage: z.strictObject({
     input_tokens: z.int(),
-    input_tokens_details: z.strictObject({ cached_tokens: z.literal(0) }),
+    input_tokens_details: z.strictObject({ cached_tokens: z.literal(0), cache_write_tokens: z.literal(0) }),
     output_tokens: z.literal(0),
     output_tokens_details: z.strictObject({ reasoning_tokens: z.literal(0) }),
     total_tokens: z.int(),

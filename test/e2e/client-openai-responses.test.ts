@@ -4,6 +4,9 @@ import { after, before, describe, test } from "node:test";
 import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import * as z from "zod";
+import { ChatCompletion } from "../../src/http/answer-schema.js";
+import { ResponsesAnswer } from "../../src/http/responses-schema.js";
+import { chat } from "../support/judge-server.js";
 import { readVerdict } from "../support/verdict.js";
 import { decision, prompt, rightKey } from "./client-requests.js";
 import { type Seats, startSeats } from "./client-seats.js";
@@ -30,6 +33,17 @@ describe("openai (Node), Responses API", () => {
     );
     const { input_tokens: input, output_tokens: output, total_tokens: total } = response.usage!;
     assert.deepEqual([input, output, total], [seats.tokens, 0, seats.tokens]);
+  });
+
+  test("answers have every key that the client's own types require: the compiler says so", async () => {
+    const response = await seats.open.post("/v1/responses", { model: "tiny", input: prompt });
+    const typed: Omit<OpenAI.Responses.Response, "output_text"> = ResponsesAnswer.parse(
+      await response.json(),
+    );
+    assert.deepEqual(typed.usage?.input_tokens_details, { cached_tokens: 0, cache_write_tokens: 0 });
+    const completion = await seats.open.post("/v1/chat/completions", chat(prompt));
+    const { choices }: OpenAI.ChatCompletion = ChatCompletion.parse(await completion.json());
+    assert.equal(choices.length, 1);
   });
 
   test("text beside an image is judged, whatever else the request asks for", async () => {
