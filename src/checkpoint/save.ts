@@ -1,12 +1,14 @@
 // Puts a checkpoint's files on the disk so that a reader never takes half of one for the whole: each is written beside its
 // place and made durable before any is renamed, and the file that names the others goes last. The folder is one that a user
 // named: in one that is no checkpoint's nothing is replaced or removed.
-import { lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
+import { readRegularFile } from "../regular-file.js";
 
 /** The file without which a folder is no checkpoint: away while the others change, so that old and new never mix. */
 const seal = "router.json";
+const maxSealBytes = 2 ** 24;
 /** A file that is being written. Nobody else's bears such a name, so that the next save can replace what a killed one left. */
 const partName = (name: string) => `.${name}.prefill-judge-part`;
 
@@ -65,7 +67,9 @@ async function refuseForeign(folder: string, names: readonly string[]): Promise<
 
 async function isCheckpointFile(path: string): Promise<boolean> {
   try {
-    return Number.isInteger(JSON.parse(await readFile(path, "utf8")).format_version);
+    const wanted = { path, name: seal, code: "checkpoint", remedy: "", maxBytes: maxSealBytes } as const;
+    const bytes = await readRegularFile(wanted);
+    return Number.isInteger(JSON.parse(bytes.toString("utf8")).format_version);
   } catch {
     return false;
   }

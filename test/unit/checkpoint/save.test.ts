@@ -1,6 +1,6 @@
 // Writing a checkpoint's files: a process that dies at any step, a disk that refuses, and what damage a reader then sees.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -84,6 +84,14 @@ test("in a folder that is no checkpoint's nothing is replaced or removed", async
     assert.deepEqual(readdirSync(folder), [name]);
     assert.equal(readFileSync(join(folder, name), "utf8"), content);
   }
+});
+
+test("a pipe in the place of router.json is left, and nobody waits for its other end", async () => {
+  const folder = newFolder();
+  execFileSync("mkfifo", [join(folder, "router.json")]);
+  const { message } = await rejection("checkpoint", saveFiles(folder, { ...formats["router-json-2"][0]! }));
+  assert.match(message, / has a router\.json that is not of a checkpoint/);
+  assert.deepEqual(readdirSync(folder), ["router.json"]);
 });
 
 test("an older checkpoint's notice goes with it, and what else lies there stays", async () => {
