@@ -5,41 +5,27 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fixturePath, packagePath } from "../support/fixtures.js";
+import { clockStartsAt, datedTraining, makeDated } from "../support/dated.js";
+import { packagePath } from "../support/fixtures.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-dated-"));
 after(() => rmSync(folder, { recursive: true }));
 const path = (name: string) => join(folder, name);
-const encoder = path("encoder");
-cpSync(fixturePath("tiny-encoder"), encoder, { recursive: true });
-const plain = readFileSync(join(encoder, "chat_template.jinja"), "utf8");
-writeFileSync(
-  join(encoder, "chat_template.jinja"),
-  `{%- if not date_string is defined %}{%- set date_string = strftime_now("%d %b %Y") %}{%- endif %}{{- "Today Date: " + date_string + "\\n" }}${plain}`,
-);
-const labels = path("labels.jsonl");
-const rows = Array.from({ length: 120 }, (_, index) => ({
-  prompt: index % 2 === 0 ? `Add ${index} and ${index * 7}.` : `Explain the history of town number ${index}.`,
-  labels: { weak: index % 2 === 0 ? index % 20 !== 0 : index % 15 === 1 },
-}));
-writeFileSync(labels, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+const dated = makeDated(folder);
+const { encoder } = dated;
 
 /** The command in a process, and encoder processes, whose clock starts at that time. */
 function runAt(time: string, ...args: string[]) {
-  const shifted = `const Real = Date, shift = ${Date.parse(time)} - Real.now(); globalThis.Date = class extends Real { constructor(...given) { given.length ? super(...given) : super(Real.now() + shift); } static now() { return Real.now() + shift; } };`;
   return spawnSync(process.execPath, [packagePath("dist/src/main.js"), ...args], {
     encoding: "utf8",
-    env: { ...process.env, NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(shifted)}` },
+    env: { ...process.env, ...clockStartsAt(time) },
   });
 }
 
 const before = "2026-06-30T23:59:00Z";
 const afterwards = "2026-07-01T00:01:00Z";
 const day = '{"date_string": "30 Jun 2026"}';
-const training = (out: string, ...more: string[]) => [
-  ...["train", "--labels", labels, "--encoder", encoder, "--layer", "3", "--pca", "8", "--no-calibration"],
-  ...["--out", path(out), "--cache", path("cache"), ...more],
-];
+const training = (out: string, ...more: string[]) => [...datedTraining(dated, path(out)), ...more];
 
 test("is refused in training without a day, and judges after midnight as before with one", () => {
   const refused = runAt(before, ...training("judge"));

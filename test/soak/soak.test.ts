@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { killEncoders, starveEncoder, stopEncoder } from "./encoder-death.js";
 import { holdMemory } from "./flat-memory.js";
 import { keepSockets } from "./kept-sockets.js";
+import { passMidnight } from "./midnight.js";
 import { mixLengths } from "./mixed-lengths.js";
 import { minutes, seed, shareOfTime } from "./plan.js";
 import { reloadThenEnd } from "./signals.js";
@@ -22,6 +23,8 @@ test("reloads under load, and SIGTERM at the end", (context) =>
   reloadThenEnd(context, shareOfTime(0.05), seed));
 test("chats of 2 to 8,000 characters beside clients in bulk", (context) =>
   mixLengths(context, shareOfTime(0.15), seed));
+test("midnight passes over a chat template that prints the date", (context) =>
+  passMidnight(context, shareOfTime(0.05), seed));
 test("500 clients vanish", (context) => vanishClients(context, 500, seed));
 test("slow writers and slow readers", (context) => slowDown(context, shareOfTime(0.05), seed));
 test("kept sockets with idle gaps", (context) => keepSockets(context, shareOfTime(0.05), seed));
