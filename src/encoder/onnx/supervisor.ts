@@ -14,11 +14,14 @@ interface Job {
   reject(error: JudgeError): void;
 }
 
+/** A restart that takes so many times as long as the first load hangs. */
+const slowestLoad = 5;
 const defaultBackOffMs = [50, 250, 1000, 3000, 10_000];
 
 export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { backOffMs = defaultBackOffMs, hangMs = 60_000, steadyMs = 10_000 } = parts;
-  const watchdog = createWatchdog(hangMs, () => child?.kill("SIGKILL"));
+  /** of what the process does: a work, or a load but for the first, whose end is its caller's matter */
+  const watchdog = createWatchdog(() => child?.kill("SIGKILL"));
   /** how long the process must live to count as steady */
   let steadyTimer: NodeJS.Timeout | undefined;
   let child: ChildProcess | null = null;
@@ -27,6 +30,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   let nextId = 1;
   let failuresInARow = 0;
   let launchedMs = 0;
+  let loadMs: number | null = null;
   let restarts = 0;
   let restartTimer: NodeJS.Timeout | undefined;
   let refusal: string | null = null;
@@ -38,6 +42,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   function launch(): void {
     state = "loading";
     launchedMs = performance.now();
+    if (loadMs !== null) watchdog.watch(Math.max(hangMs, slowestLoad * loadMs));
     let launched: ChildProcess;
     try {
       launched = parts.spawn();
@@ -69,10 +74,13 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     if (state === "closed") return;
     if (report.kind === "loaded") {
       state = "up";
+      watchdog.rest();
       steadyTimer = setTimeout(() => {
         failuresInARow = 0;
       }, steadyMs).unref();
-      parts.events.up(report.facts, { restarts, loadMs: performance.now() - launchedMs });
+      const tookMs = performance.now() - launchedMs;
+      loadMs ??= tookMs;
+      parts.events.up(report.facts, { restarts, loadMs: tookMs });
       firstLoad?.resolve(report.facts);
       firstLoad = null;
     } else if (report.kind === "failed") {
@@ -99,6 +107,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   function lost(code: number | null, signal: string | null): void {
     child = null;
+    watchdog.rest();
     clearTimeout(steadyTimer);
     if (state === "closed") return;
     const wasLoading = state === "loading";
@@ -147,7 +156,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
         if (state !== "up") return reject(encoderDown());
         if (running !== null) return reject(new JudgeError("internal", "the encoder process is busy"));
         running = { id: nextId++, resolve, reject };
-        watchdog.watch();
+        watchdog.watch(hangMs);
         send({ kind: "work", id: running.id, work });
       });
     },

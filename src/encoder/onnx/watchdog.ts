@@ -2,20 +2,20 @@
 // answer may lie unread, and whoever worked may have been paused too.
 
 export interface Watchdog {
-  /** A work begins. */
-  watch(): void;
+  /** A work begins, which may take so long. */
+  watch(limitMs: number): void;
   /** There is no work any more. */
   rest(): void;
 }
 
 const looks = 20;
 
-/** @param onLate called once, after a work of `limitMs` in which this process ran */
-export function createWatchdog(limitMs: number, onLate: () => void): Watchdog {
+/** @param onLate called once, after `limitMs` of a work in which this process ran */
+export function createWatchdog(onLate: () => void): Watchdog {
   let timer: NodeJS.Timeout | undefined;
   const rest = () => clearInterval(timer);
   return {
-    watch() {
+    watch(limitMs) {
       rest();
       let left = looks;
       timer = setInterval(() => {

@@ -123,6 +123,20 @@ test("a process that hangs is ended and replaced, and its work is lost", async (
   assert.deepEqual(await run("a"), [2, 1]);
 });
 
+test("a restart that loads for ever is ended, and the next one made", async (context) => {
+  const { supervisor, run, downs, ups } = supervise(context, ["ready", "silent", "ready"], [1], {
+    hangMs: 300,
+  });
+  await inTime(supervisor.start());
+  process.kill(supervisor.pid!, "SIGKILL");
+  await until(() => ups.length === 2);
+  assert.deepEqual(
+    downs.map(({ signal }) => signal),
+    ["SIGKILL", "SIGKILL"],
+  );
+  assert.deepEqual(await run("a"), [3, 1]);
+});
+
 test("a process that has lived long enough dies as if for the first time", async (context) => {
   const { supervisor, downs } = supervise(context, ["ready"], [1, 2, 3], { steadyMs: 50 });
   await inTime(supervisor.start());

@@ -7,12 +7,12 @@ import { block, until } from "./supervised.js";
 
 test("a work of so long is late, once; one that ends in time is not", async () => {
   let late = 0;
-  const watchdog = createWatchdog(60, () => late++);
-  watchdog.watch();
+  const watchdog = createWatchdog(() => late++);
+  watchdog.watch(60);
   watchdog.rest();
   await sleep(150);
   assert.equal(late, 0);
-  watchdog.watch();
+  watchdog.watch(60);
   await until(() => late === 1);
   await sleep(150);
   assert.equal(late, 1);
@@ -20,10 +20,10 @@ test("a work of so long is late, once; one that ends in time is not", async () =
 
 test("a pause of this process counts as one look, however long it was", async () => {
   let late = false;
-  const watchdog = createWatchdog(400, () => {
+  const watchdog = createWatchdog(() => {
     late = true;
   });
-  watchdog.watch();
+  watchdog.watch(400);
   block(1200);
   await sleep(1);
   assert.equal(late, false);
