@@ -1,4 +1,5 @@
 // Chat messages → the text that is judged: the first (or latest) user message that has any. Pure; knows no API schema.
+import { withoutRouterText } from "./router-text.js";
 
 /** A message whose content has been brought to text parts. */
 export interface Message {
@@ -31,11 +32,12 @@ export type JudgedMessage = "first" | "latest";
 
 /**
  * The text of the first, or the latest, user message with visible text, unchanged but for lone surrogates (replaced by
- * U+FFFD). Developer, system, assistant and tool messages are not read.
+ * U+FFFD). Developer, system, assistant and tool messages are not read, nor what a router adds in the user's name.
  */
 export function judgedText(messages: readonly Message[], which: JudgedMessage = "first"): JudgedText {
   let ignoredParts = 0;
-  for (const { role, content } of which === "first" ? messages : messages.toReversed()) {
+  const own = withoutRouterText(messages);
+  for (const { role, content } of which === "first" ? own : own.toReversed()) {
     if (role !== "user") continue;
     const text = readableText(content.texts.join("\n"));
     if (text !== null) return { text, ignoredParts: content.otherParts };

@@ -10,7 +10,8 @@ import { imageMessage, routedPrompts } from "./routed-prompts.js";
 
 interface UserRequest {
   readonly group: string;
-  readonly messages: readonly object[];
+  readonly messages?: readonly object[];
+  readonly input?: readonly object[];
 }
 interface Reply {
   readonly model: string | null;
@@ -85,6 +86,19 @@ describe("LiteLLM 1.110.2", () => {
     const reply = await ask("vision", [imageMessage]);
     assert.deepEqual(reply, { model: "strong-model", error: null });
     assert.ok(server.logLines.some((line) => line.includes('"no_user_text"')));
+  });
+
+  test("a task that only its receiver can decrypt is not judged by LiteLLM's placeholder for it", async () => {
+    const content = [
+      { type: "input_text", text: "Message from the root agent" },
+      { type: "encrypted_content", encrypted_content: "Z2VoZWlt" },
+    ];
+    const input = [{ type: "agent_message", author: "root", recipient: "helper", content }];
+    const before = server.logLines.length;
+    const { error } = await router.ask({ group: "prefill-judge-fast", input });
+    const lines = server.logLines.slice(before).filter((line) => line.includes('"judged"'));
+    assert.equal(lines.length, 1, String(error));
+    assert.match(lines[0]!, /"abstained":"no_user_text"/);
   });
 
   test("an image alone is not shown to the judge unless LiteLLM is told that it sees images", async () => {

@@ -1,7 +1,7 @@
 """The real LiteLLM Router with judges in the seat of its capability classifier.
 
 Standard input: first a line with the addresses, {"models": url, "judges": {group: {"url", "model", "vision"}}}; then one
-user request a line, {"group", "messages"}. Standard output: for each request the model that answered, or the error that its
+user request a line, {"group", "messages"}, or {"group", "input"} for the Responses API. Standard output: for each request the model that answered, or the error that its
 user saw.
 """
 
@@ -58,6 +58,9 @@ def make_router(addresses):
 
 async def answer(router, request):
     try:
+        if "input" in request:
+            reply = await router.aresponses(model=request["group"], input=request["input"])
+            return {"model": reply.output[0].content[0].text, "error": None}
         reply = await router.acompletion(model=request["group"], messages=request["messages"])
     except Exception as error:
         return {"model": None, "error": f"{type(error).__name__}: {error}"}

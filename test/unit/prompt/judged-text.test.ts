@@ -86,13 +86,24 @@ describe("of the bodies that Switchyard 0.3.0 sends", () => {
   const { openai_chat: recorded } = readJson<{ openai_chat: Recorded[] }>(
     fixturePath("switchyard/judge-requests.json"),
   );
-  const judged = (body: unknown) => judgedText(toMessages(ChatRequest.parse(body)));
+  const judged = (body: unknown, which: "first" | "latest" = "first") =>
+    judgedText(toMessages(ChatRequest.parse(body)), which);
 
   for (const { case: name, body, first_user_text: wanted } of recorded) {
     if (wanted !== null) {
       test(`${name}: the user's first text is judged`, () => {
         const images = JSON.stringify(body).includes("image_url") ? 1 : 0;
         assert.deepEqual(judged(body), { text: wanted, ignoredParts: images });
+      });
+
+      test(`${name}: the latest text is a user's, never the router's`, () => {
+        const latest = judged(body, "latest").text!;
+        assert.equal(
+          latest,
+          body.messages.some(({ content }) => content === "part one\npart two")
+            ? "part one\npart two"
+            : wanted,
+        );
       });
     } else {
       // mode escalation: the transcript comes folded into one user message, and the user's own text is not told apart
