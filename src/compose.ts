@@ -153,6 +153,7 @@ function composeJudge(
     primaryRule: config.primaryRule,
     maxTokens: config.maxTokens,
     truncation: config.truncation,
+    onTruncation: config.onTruncation,
     message: config.message ?? checkpoint.message,
     calibration: config.calibration,
     acceptEncoder: config.acceptEncoder,

@@ -98,6 +98,7 @@ const JudgeTable = z.strictObject({
   primary_rule: z.enum(primaryRules).optional(),
   max_tokens: z.int().min(1).optional(),
   truncation: z.enum(["middle", "right"]).optional(),
+  on_truncation: z.enum(["judge", "abstain"]).optional(),
   message: z.enum(["first", "latest"]).optional(),
   calibration: z.enum(["on", "off"]).optional(),
   accept_encoder: z.string().min(1).optional(),

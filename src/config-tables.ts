@@ -74,6 +74,7 @@ export function toJudge(id: string, table: JudgeTable, encoderIds: readonly stri
     primaryRule: table.primary_rule ?? "SUP-4",
     maxTokens: table.max_tokens ?? null,
     truncation: table.truncation ?? null,
+    onTruncation: table.on_truncation ?? "judge",
     message: table.message ?? null,
     calibration: table.calibration ?? "on",
     acceptEncoder: table.accept_encoder ?? null,

@@ -62,6 +62,8 @@ export interface JudgeConfig {
   readonly maxTokens: number | null;
   /** null: as the checkpoint says, else `middle` */
   readonly truncation: Truncation | null;
+  /** whether a text that was cut is judged */
+  readonly onTruncation: "judge" | "abstain";
   /** null: as the checkpoint's format says */
   readonly message: "first" | "latest" | null;
   readonly calibration: "on" | "off";

@@ -52,7 +52,9 @@ export async function withChosenJudge<T>(
   const others = (choice.others ?? []).map((path, index) => {
     return checkpointSetting(`against ${index + 1}`, path, encoder);
   });
-  const settings = [chosen, ...(await Promise.all(others))];
+  // a measure is of every row, whatever is served of it
+  const measured = { ...chosen, judge: { ...chosen.judge, onTruncation: "judge" as const } };
+  const settings = [measured, ...(await Promise.all(others))];
   return await withJudges(config, settings, ([judge, ...rest]) => work(judge!, ...rest));
 }
 
@@ -127,6 +129,7 @@ async function checkpointSetting(id: string, path: string, encoder: EncoderConfi
     primaryRule: "SUP-4",
     maxTokens: null,
     truncation: null,
+    onTruncation: "judge",
     message: null,
     calibration: "on",
     acceptEncoder: null,

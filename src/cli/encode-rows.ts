@@ -38,11 +38,13 @@ export async function encodeRows(
       const { encodings } = await encoder.encode(batch, wanted);
       const encoded = encodings.map((encoding, index) => {
         const text = batch[index]!;
-        if (!(encoding instanceof JudgeError)) return { text, pooled: encoding.pooled };
-        throw new JudgeError(
-          "usage",
-          `row ${texts.indexOf(text) + 1} cannot be encoded: ${encoding.message}`,
-        );
+        if (!(encoding instanceof JudgeError) && !encoding.unreadable)
+          return { text, pooled: encoding.pooled };
+        const finding =
+          encoding instanceof JudgeError
+            ? encoding.message
+            : "the encoder can read nothing of the text; leave the row out";
+        throw new JudgeError("usage", `row ${texts.indexOf(text) + 1} cannot be encoded: ${finding}`);
       });
       for (const [key, file] of caches) {
         const fresh = encoded.filter(({ text }) => !file.has(text));

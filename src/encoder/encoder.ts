@@ -53,6 +53,8 @@ export interface Encoding {
   /** tokens that were run, template and special tokens included */
   readonly tokenCount: number;
   readonly truncated: boolean;
+  /** as in Tokens */
+  readonly unreadable?: true;
 }
 
 export interface EncodeResult {
@@ -123,4 +125,6 @@ export interface Encoder {
 export interface Tokens {
   readonly ids: readonly number[];
   readonly truncated: boolean;
+  /** no token of the user's own says anything: none is known, or only white space is left of a text that was cut */
+  readonly unreadable?: true;
 }

@@ -7,6 +7,7 @@ import { chatRenderer, someDate } from "./chat-template.js";
 import type { Tokens, View } from "./encoder.js";
 import { encoderFault } from "./encoder-fault.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
+import { createReadableCheck, type TemplateWords } from "./readable-tokens.js";
 import { cutTokens } from "./truncate.js";
 
 /** The parsed files of a tokenizer folder. */
@@ -86,14 +87,10 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
   const measuredFrame = files.chatTemplate === null ? bare : chatFrameFor(files.chatTemplate, someDate);
 
   const sharedPrefixes = new WeakMap<Frame, readonly number[]>();
-  /** how many tokens the template's own words are at a segment's start and end */
-  const edges = new WeakMap<Frame, { readonly lead: number; readonly trail: number }>();
-  const edgesOf = (frame: Frame) => {
-    const known = edges.get(frame) ?? {
-      lead: plainIds(frame.lead).length,
-      trail: plainIds(frame.trail).length,
-    };
-    edges.set(frame, known);
+  const templateWords = new WeakMap<Frame, TemplateWords>();
+  const wordsOf = (frame: Frame) => {
+    const known = templateWords.get(frame) ?? { lead: plainIds(frame.lead), trail: plainIds(frame.trail) };
+    templateWords.set(frame, known);
     return known;
   };
 
@@ -111,18 +108,26 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
     return frame;
   };
 
+  const isReadable = createReadableCheck({
+    decode: (ids) => plain.decode(ids, { clean_up_tokenization_spaces: false }),
+    unknownId,
+  });
+
   return {
     tokenize(text, view) {
       if (typeof text !== "string") throw new JudgeError("encoder_error", "only a string can be tokenised");
       const frame = frameOf(view);
+      const words = wordsOf(frame);
       const parts = {
         prefix: frame.prefixIds,
         text: plainIds(frame.segment(text)),
         suffix: frame.suffixIds,
-        ...edgesOf(frame),
+        lead: words.lead.length,
+        trail: words.trail.length,
         suffixIsText: view.template === "chat",
       };
-      return cutTokens(parts, view.maxTokens, view.truncation);
+      const cut = cutTokens(parts, view.maxTokens, view.truncation);
+      return isReadable(cut.ids, parts, words, view) ? cut : { ...cut, unreadable: true };
     },
     sharedPrefix(view) {
       const frame = frameOf(view);

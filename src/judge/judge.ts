@@ -8,7 +8,7 @@ import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import { createSimdMultiply } from "../head/simd-multiply.js";
 import { matricesOf } from "../head/weights.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
-import { abstainReasonOf } from "../verdict/abstention.js";
+import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
 import type { CustomVerdict } from "../verdict/custom.js";
 import type { Escalation } from "../verdict/escalation.js";
@@ -32,6 +32,8 @@ export interface JudgeParts {
   readonly maxTokens: number | null;
   /** null: as the checkpoint says, else `middle` */
   readonly truncation: Truncation | null;
+  /** `abstain`: a text that was cut is not judged, since what decides may be in the part that is missing */
+  readonly onTruncation: "judge" | "abstain";
   readonly message: JudgedMessage;
   /** `off`: raw probabilities are the answer, for routers that calibrate by themselves */
   readonly calibration: "on" | "off";
@@ -114,11 +116,16 @@ export function createJudge(parts: JudgeParts): Judge {
     return Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
   }
 
-  function judged(
-    { raw: rawValues, tokens, truncated }: Remembered,
-    source: CacheResult,
-    milliseconds: Stages,
-  ): Judgement {
+  /** Why a text that was encoded has no probability; null: it has one. */
+  function reasonToAbstain({ unreadable, truncated }: Remembered): AbstainReason | null {
+    if (unreadable) return "unreadable_text";
+    return truncated && parts.onTruncation === "abstain" ? "truncated" : null;
+  }
+
+  function judged(found: Remembered, source: CacheResult, milliseconds: Stages): Judgement {
+    const { raw: rawValues, tokens, truncated } = found;
+    const reason = reasonToAbstain(found);
+    if (reason !== null) return { ...abstained(reason), tokens, truncated, milliseconds };
     const named = byOutput(parts.calibration === "on" ? calibrate(head, rawValues) : rawValues);
     return {
       pSolve: named[parts.output]!,
@@ -155,11 +162,11 @@ export function createJudge(parts: JudgeParts): Judge {
       if (encoding instanceof JudgeError) throw encoding;
       const queue = Math.max(0, clock() - started - milliseconds.tokenize - milliseconds.prefill);
       const headStarted = clock();
-      const { tokenCount: tokens, truncated } = encoding;
+      const { tokenCount: tokens, truncated, unreadable } = encoding;
       const raw = probabilities(head, encoding.pooled, multiply);
       if (!raw.every(Number.isFinite))
         throw new JudgeError("encoder_error", "the head gave no number for these hidden states");
-      const found = { raw, tokens, truncated };
+      const found = { raw, tokens, truncated, unreadable };
       cache.keep(cacheScope, text, found);
       health.answered();
       const stages = { queue, ...milliseconds, head: clock() - headStarted };

@@ -9,6 +9,8 @@ export interface Remembered {
   readonly raw: Float64Array;
   readonly tokens: number;
   readonly truncated: boolean;
+  /** the encoder could read nothing of the text, and the probabilities mean nothing */
+  readonly unreadable?: true | undefined;
 }
 
 export interface ProbabilityCache {

@@ -1,4 +1,5 @@
 // Chat messages → the text that is judged: the first (or latest) user message that has any. Pure; knows no API schema.
+import { isVisible } from "../visible-text.js";
 import { withoutRouterText } from "./router-text.js";
 
 /** A message whose content has been brought to text parts. */
@@ -21,12 +22,6 @@ export interface JudgedText {
   readonly ignoredParts: number;
 }
 
-/**
- * A character that a reader would see: not white space, control, format, half a surrogate pair or default-ignorable, nor
- * the replacement character or the Braille blank.
- */
-const visible = /[^\s\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFFD\u2800]/u;
-
 /** Which user message is judged. */
 export type JudgedMessage = "first" | "latest";
 
@@ -48,5 +43,5 @@ export function judgedText(messages: readonly Message[], which: JudgedMessage = 
 
 /** The text with lone surrogates replaced by U+FFFD; null when nothing in it is visible. */
 export function readableText(text: string): string | null {
-  return visible.test(text) ? text.toWellFormed() : null;
+  return isVisible(text) ? text.toWellFormed() : null;
 }

@@ -8,9 +8,11 @@ import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Encoding, View } from "../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
+import { JudgeError } from "../../src/errors.js";
 import { pooledKey } from "../../src/features/pooled.js";
 import { fixturePath, largestDifference, packagePath, parityRows, tinyRows } from "../support/fixtures.js";
 import { writePoisonable } from "../support/poisonable.js";
+import { writeSameEmbedding } from "../support/same-embedding.js";
 import { rejection } from "../unit/refusal.js";
 import { encoderContract, relativeDifference } from "./encoder-contract.js";
 
@@ -64,6 +66,50 @@ test("a folder that changes while it is read is not taken for what it was", asyn
   } finally {
     await encoder.close();
     rmSync(folder, { recursive: true });
+  }
+});
+
+for (const [name, value] of [
+  ["zeros", 0],
+  ["one value", 0.25],
+] as const) {
+  test(`hidden states of ${name} are an error of each text, and not of the layers that are sound`, async () => {
+    const folder = writeSameEmbedding(mkdtempSync(join(tmpdir(), "same-")), value);
+    const encoder = create(folder);
+    try {
+      await encoder.start();
+      const texts = ["Hi", "What is the capital of France?"];
+      for (const mode of ["mean", "last"] as const) {
+        const { encodings } = await encoder.encode(texts, { view: chat, layers: [0, 3], pooling: [mode] });
+        for (const found of encodings) {
+          assert.ok(found instanceof JudgeError && found.code === "encoder_error");
+          assert.match(found.message, /one value throughout/);
+        }
+      }
+    } finally {
+      await encoder.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+}
+
+test("a text of which the vocabulary knows nothing is told; one known character is a text", async () => {
+  const { folder, view } = subjects[2];
+  const encoder = create(folder);
+  try {
+    await encoder.start();
+    const unknown = ["\ue000", "\u0301\u0301", "x".repeat(120), "\ue000 \ue001"];
+    const { encodings } = await encoder.encode(["Hi", ...unknown, "\ue000?"], {
+      view,
+      layers: [3],
+      pooling: ["mean"],
+    });
+    assert.deepEqual(
+      encodings.map((found) => (found as Encoding).unreadable === true),
+      [false, ...unknown.map(() => true), false],
+    );
+  } finally {
+    await encoder.close();
   }
 });
 

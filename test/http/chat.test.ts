@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fixturePath, readJson } from "../support/fixtures.js";
-import { chat, type JudgeServer, startJudgeServer } from "../support/judge-server.js";
+import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readCompletion, readError, readVerdict } from "../support/verdict.js";
 
 interface RecordedRequest {
@@ -129,6 +129,30 @@ describe("chat completions", () => {
       assert.equal(completion.prefill_judge.p_solve, null);
     });
   }
+
+  test('with on_truncation = "abstain" a text that does not fit goes to the strong model, and says so', async () => {
+    const whole = await startJudgeServer(`${tinyConfig}on_truncation = "abstain"\n`);
+    try {
+      const response = await whole.post("/v1/chat/completions", chat("word ".repeat(800)));
+      assert.equal(response.headers.get("x-prefill-judge-abstained"), "truncated");
+      const { completion, verdict } = await readCompletion(response);
+      assert.deepEqual([verdict.primary_rule, verdict.p_solve], ["none", 0]);
+      const { abstained, truncated, tokens, p_solve } = completion.prefill_judge;
+      assert.deepEqual(
+        { abstained, truncated, tokens, p_solve },
+        { abstained: "truncated", truncated: true, tokens: 256, p_solve: null },
+      );
+      const blank = await whole.post(
+        "/v1/chat/completions",
+        chat(`${" \n".repeat(4000)}word${" \n".repeat(4000)}`),
+      );
+      assert.equal(blank.headers.get("x-prefill-judge-abstained"), "unreadable_text");
+      const fits = await readCompletion(await whole.post("/v1/chat/completions", chat("word")));
+      assert.equal(fits.completion.prefill_judge.abstained, null);
+    } finally {
+      await whole.close();
+    }
+  });
 
   test("a long text is cut in the middle to max_tokens and flagged", async () => {
     const text = `${"first ".repeat(400)}${"last ".repeat(400)}`;

@@ -16,6 +16,12 @@ const subjects = [
   { id: "prefill-judge-fast", checkpoint: "minilm-l6", template: "none", tolerance: 2e-3 },
 ] as const;
 
+/** A row that is one unknown word to a vocabulary: it has reference values, and is not judged. */
+function isUnknown(abstained: string | null, prompt: string): boolean {
+  if (abstained !== null) assert.deepEqual([abstained, /^a{100,}$/.test(prompt)], ["unreadable_text", true]);
+  return abstained !== null;
+}
+
 describe("embedded judges", () => {
   let judges: Judges;
   before(async () => {
@@ -69,6 +75,7 @@ describe("embedded judges", () => {
         for (let start = 0; start < rows.length; start += size) {
           const judgements = await judge().judge(prompts.slice(start, start + size));
           judgements.forEach((judgement, offset) => {
+            if (isUnknown(judgement.abstained, prompts[start + offset]!)) return;
             for (const kind of ["raw", "probabilities"] as const) {
               const [found, wanted] = [judgement[kind], rows[start + offset]![kind]];
               assert.deepEqual(Object.keys(found), Object.keys(wanted));

@@ -9,6 +9,7 @@ export const faults: readonly (readonly [fault: Fault, code: ErrorCode, message:
   ["never", "encoder_error", /is not there after 150 ms; the server writes elsewhere: mount/],
   ["zeroed", "encoder_error", /with zeros for a token/],
   ["zero rows", "encoder_error", /with zeros for a token/],
+  ["constant", "encoder_error", /one value throughout/],
   ["not finite", "encoder_error", /not finite/],
   ["other ids", "encoder_error", /other token ids than were sent/],
   ["missing rows", "encoder_error", /of \d+ tokens, wanted \d+/],

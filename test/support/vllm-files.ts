@@ -23,6 +23,7 @@ export type Fault =
   | "never"
   | "zeroed"
   | "zero rows"
+  | "constant"
   | "not finite"
   | "other ids"
   | "missing rows"
@@ -119,6 +120,7 @@ export function fileOf(
   let tokens = ids.length;
   let shape = [tokens, layers, hiddenSize];
   if (fault === "zeroed") states.fill(0);
+  if (fault === "constant") states.fill(0.25);
   if (fault === "zero rows") states.fill(0, 0, layers * hiddenSize);
   if (fault === "not finite") states[states.length - 1] = Number.NaN;
   if (fault === "missing rows") {

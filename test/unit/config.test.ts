@@ -64,6 +64,7 @@ const embedded = {
   primaryRule: "SUP-4",
   maxTokens: null,
   truncation: null,
+  onTruncation: "judge",
   message: null,
   calibration: "on",
   acceptEncoder: null,
@@ -175,9 +176,15 @@ test("variables without the prefix are not read", () => {
 
 test("a table of an embedded judge overrides only what it names", () => {
   const { judges, encoders } = load(
-    '[judges.prefill-judge]\naliases = ["judge"]\nprimary_rule = "UNC-1"\nmax_tokens = 99\ntruncation = "right"',
+    '[judges.prefill-judge]\naliases = ["judge"]\nprimary_rule = "UNC-1"\nmax_tokens = 99\ntruncation = "right"\non_truncation = "abstain"',
   );
-  const given = { aliases: ["judge"], primaryRule: "UNC-1", maxTokens: 99, truncation: "right" };
+  const given = {
+    aliases: ["judge"],
+    primaryRule: "UNC-1",
+    maxTokens: 99,
+    truncation: "right",
+    onTruncation: "abstain",
+  };
   assert.deepEqual(judges, [{ ...embedded, ...given }]);
   assert.deepEqual(
     encoders.map(({ id }) => id),

@@ -1,6 +1,7 @@
 // Texts → encodings inside the encoder process: tokenises, groups into batches, runs, and keeps one text's fault
 // from touching the others.
 import { JudgeError } from "../../errors.js";
+import { faultOf } from "../../features/pooled.js";
 import type { Encoding, Tokens, View } from "../encoder.js";
 import { encoderFault } from "../encoder-fault.js";
 import { type Tokenizer, tokenizeAll } from "../tokenizer.js";
@@ -115,9 +116,10 @@ function checked(
   pooled: ReadonlyMap<`${number}.${"mean" | "last"}`, Float32Array>,
 ): Encoding | JudgeError {
   for (const vector of pooled.values()) {
-    if (!vector.every(Number.isFinite)) {
-      return new JudgeError("encoder_error", "the encoder gave a hidden state that is not finite");
-    }
+    const fault = faultOf(vector);
+    if (fault !== null)
+      return new JudgeError("encoder_error", `the encoder gave a hidden state that is ${fault}`);
   }
-  return { pooled, tokenCount: row.ids.length, truncated: row.truncated };
+  const { ids, ...found } = row;
+  return { pooled, tokenCount: ids.length, ...found };
 }

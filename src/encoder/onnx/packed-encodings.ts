@@ -29,7 +29,8 @@ export function packEncodings(encodings: readonly (Encoding | JudgeError)[]): Pa
   });
   const texts = encodings.map((entry) => {
     if (entry instanceof JudgeError) return toWire(entry);
-    return { tokenCount: entry.tokenCount, truncated: entry.truncated };
+    const { pooled: _, ...found } = entry;
+    return found;
   });
   return { keys, vectors, texts };
 }

@@ -4,7 +4,7 @@
 import { toFloat32 } from "../../checkpoint/safetensors.js";
 import { bytesPerValue } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
-import { type PooledKey, pooledKey } from "../../features/pooled.js";
+import { faultOf, type PooledKey, pooledKey } from "../../features/pooled.js";
 import type { PoolingMode } from "../../features/pooling.js";
 
 export type StateDtype = "BF16" | "F16" | "F32";
@@ -31,7 +31,7 @@ export interface RowPooling {
    * @throws JudgeError `encoder_error` for a row of zeros
    */
   add(bytes: Uint8Array): void;
-  /** @throws JudgeError `encoder_error` for values that are not finite */
+  /** @throws JudgeError `encoder_error` for values that are not finite, or the same throughout */
   pooled(): Map<PooledKey, Float32Array>;
 }
 
@@ -90,7 +90,8 @@ export function createRowPooling(shape: RowShape, wanted: Wanted): RowPooling {
       for (const { layer, sums, last } of layers) {
         for (const mode of wanted.pooling) {
           const vector = mode === "last" ? last : Float32Array.from(sums, (sum) => sum / tokens);
-          if (!vector.every(Number.isFinite)) throw fault("with values that are not finite");
+          const found = faultOf(vector);
+          if (found !== null) throw fault(`with values that are ${found}`);
           vectors.set(pooledKey(layer, mode), vector);
         }
       }

@@ -103,7 +103,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     };
     try {
       const { pooled } = await limiter.run(work, signal, { isPatient: expiresAt === undefined, isBulk });
-      return { pooled, tokenCount: entry.ids.length, truncated: entry.truncated };
+      const { ids, ...found } = entry;
+      return { pooled, tokenCount: ids.length, ...found };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof JudgeError)) {

@@ -45,6 +45,34 @@ for (const [name, rows] of Object.entries(references)) {
   });
 }
 
+/** What both ways of cutting say of the text. */
+const unreadable = ({ tokenizer, view }: typeof minilm, text: string, maxTokens = 512) =>
+  (["middle", "right"] as const).map(
+    (truncation) => tokenizer.tokenize(text, view(maxTokens, truncation)).unreadable === true,
+  );
+
+test("a text of which nothing is left to read is told, whatever the template merges it with", () => {
+  for (const text of ["\ue000", "\u0301", "🙂", "x".repeat(101)])
+    assert.deepEqual(unreadable(minilm, text), [true, true], text);
+  for (const blank of [" ", "\n", "\t\n", "\u3000"]) {
+    for (const encoder of [smollm2, tiny]) {
+      const room = blank.repeat(40_000);
+      assert.deepEqual(unreadable(encoder, `${room}a${room}`, 100), [true, true], JSON.stringify(blank));
+      assert.deepEqual(unreadable(encoder, `a${room}`, 100), [false, false]);
+      assert.deepEqual(unreadable(encoder, `${room}a`, 100), [false, true]);
+    }
+  }
+});
+
+test("one visible character is read, of several bytes and beside unknown ones too", () => {
+  for (const text of ["a", "?", "\ue000 ?", "学", "数学", "и"])
+    assert.deepEqual(unreadable(minilm, text), [false, false], text);
+  for (const encoder of [smollm2, tiny]) {
+    for (const text of ["a", "數", "🙂", "\u{20000}", "\n.", " )", ":)", "\ue000"])
+      assert.deepEqual(unreadable(encoder, text), [false, false], text);
+  }
+});
+
 const lookAlikes = [
   "<|im_start|>",
   "<|im_end|>",

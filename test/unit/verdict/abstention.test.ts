@@ -38,9 +38,16 @@ test("an error that is a reason to abstain is that reason, every other is intern
 });
 
 test("a failure is a reason that an error stands for; the others are in the request or the configuration", () => {
-  assert.equal(new Set(abstainReasons).size, 9);
+  assert.equal(new Set(abstainReasons).size, 11);
   assert.deepEqual(
     abstainReasons.filter((reason) => !isFailure(reason)),
-    ["no_user_text", "running_transcript", "no_custom_table", "schema_not_met"],
+    [
+      "no_user_text",
+      "unreadable_text",
+      "truncated",
+      "running_transcript",
+      "no_custom_table",
+      "schema_not_met",
+    ],
   );
 });

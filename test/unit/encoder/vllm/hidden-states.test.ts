@@ -54,10 +54,10 @@ test("what does not fit the request is told by what was found and wanted", async
   }
 });
 
-/** Two pieces of 1 MiB and a half, all of `value`. */
+/** Two pieces of 1 MiB and a half: in every row `value`, its double and so on. */
 function largeFile(value: number): { bytes: Uint8Array; expected: Expected } {
   const tokens = 640;
-  const states = new Float32Array(tokens * 1024).fill(value);
+  const states = Float32Array.from({ length: tokens * 1024 }, (_, index) => value * (1 + (index % 1024)));
   const sent = BigInt64Array.from({ length: tokens }, (_, index) => BigInt(index));
   const bytes = serializeSafetensors([
     ["hidden_states", { dtype: "F32", shape: [tokens, 1, 1024], data: new Uint8Array(states.buffer) }],
@@ -136,6 +136,7 @@ for (const code of ["deadline", "encoder_error"] as const) {
     );
     const { signal } = new AbortController();
     const { pooled } = await reader.read(other, good.expected, largeWanted, signal);
-    for (const vector of pooled.values()) assert.ok(vector.every((value) => value === 7));
+    for (const vector of pooled.values())
+      assert.ok(vector.every((value, index) => value === 7 * (1 + index)));
   });
 }
