@@ -13,6 +13,7 @@ import { createProbabilityCache, type ProbabilityCache } from "./judge/probabili
 import { createRegistry, type Registry } from "./judge/registry.js";
 import type { Log } from "./observe/log.js";
 import type { Metrics } from "./observe/metrics.js";
+import type { Envelope } from "./prompt/envelope.js";
 import { fitCustomVerdict } from "./verdict/custom.js";
 
 /** What is told of everything that happens. */
@@ -141,9 +142,10 @@ function composeJudge(
   config: JudgeConfig,
   checkpoint: Checkpoint,
   parts: Pick<JudgeParts, "encoder" | "forward" | "cache">,
-  { runtime }: Config,
+  all: Config,
   log: Log,
 ): Judge {
+  const { runtime } = all;
   return createJudge({
     id: config.id,
     aliases: config.aliases,
@@ -153,6 +155,7 @@ function composeJudge(
     primaryRule: config.primaryRule,
     maxTokens: config.maxTokens,
     truncation: config.truncation,
+    envelopes: takenOff(all, config, checkpoint),
     onTruncation: config.onTruncation,
     message: config.message ?? checkpoint.message,
     calibration: config.calibration,
@@ -175,6 +178,16 @@ function composeJudge(
       else log.judgeSilent({ judge: config.id, code: fault.code, reason: withoutPaths(fault.message) });
     },
   });
+}
+
+/** What a judge takes off its texts. A checkpoint that does not say was trained on texts as they came. */
+export function takenOff(
+  { envelopes, ownEnvelopes }: Pick<Config, "envelopes" | "ownEnvelopes">,
+  judge: Pick<JudgeConfig, "envelopes">,
+  { view }: Pick<Checkpoint, "view">,
+): readonly Envelope[] {
+  if ((judge.envelopes ?? view?.envelopes ?? "keep") === "keep") return [];
+  return [...envelopes, ...(view?.own_envelopes ?? []), ...ownEnvelopes];
 }
 
 function chooseOutput({ id, output }: JudgeConfig, { head, path }: Checkpoint): string {

@@ -90,6 +90,18 @@ const CustomTable = z.strictObject({
   default: name.optional(),
 });
 
+const marker = (length: number) =>
+  z.string().min(length).max(500).regex(/^\S/, { error: "wanted a marker that begins with no white space" });
+
+/** What a client of one's own puts around what its user typed. */
+export const EnvelopeTable = z.strictObject({
+  client: name,
+  kind: z.enum(["block", "wrapper", "message"]),
+  start: marker(3),
+  /** needed but for a message */
+  end: marker(1).optional(),
+});
+
 const JudgeTable = z.strictObject({
   checkpoint: z.string().min(1).optional(),
   encoder: name.optional(),
@@ -98,6 +110,7 @@ const JudgeTable = z.strictObject({
   primary_rule: z.enum(primaryRules).optional(),
   max_tokens: z.int().min(1).optional(),
   truncation: z.enum(["middle", "right"]).optional(),
+  envelopes: z.enum(["strip", "keep"]).optional(),
   on_truncation: z.enum(["judge", "abstain"]).optional(),
   message: z.enum(["first", "latest"]).optional(),
   calibration: z.enum(["on", "off"]).optional(),
@@ -112,10 +125,12 @@ export const ConfigFile = z.strictObject({
   server: ServerTable.optional(),
   log: LogTable.optional(),
   runtime: RuntimeTable.optional(),
+  envelopes: z.array(EnvelopeTable).max(100).optional(),
   encoders: z.record(name, EncoderTable).optional(),
   judges: z.record(name, JudgeTable).optional(),
 });
 export type ConfigFile = z.infer<typeof ConfigFile>;
+export type EnvelopeTable = z.infer<typeof EnvelopeTable>;
 export type EncoderTable = z.infer<typeof EncoderTable>;
 export type CustomTable = z.infer<typeof CustomTable>;
 export type JudgeTable = z.infer<typeof JudgeTable>;

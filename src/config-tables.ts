@@ -31,8 +31,18 @@ export const embedded = {
     },
   },
   judges: {
-    "prefill-judge": { checkpoint: "checkpoints/smollm2-135m", encoder: "smollm2", output: weakModel },
-    "prefill-judge-fast": { checkpoint: "checkpoints/minilm-l6", encoder: "minilm", output: weakModel },
+    "prefill-judge": {
+      checkpoint: "checkpoints/smollm2-135m",
+      encoder: "smollm2",
+      output: weakModel,
+      envelopes: "strip",
+    },
+    "prefill-judge-fast": {
+      checkpoint: "checkpoints/minilm-l6",
+      encoder: "minilm",
+      output: weakModel,
+      envelopes: "strip",
+    },
   },
 } as const satisfies ConfigFile;
 
@@ -51,6 +61,12 @@ export function absolute({ encoders, judges }: ConfigFile, base: string): Locate
     encoders: each(encoders ?? {}, ["path", "hidden_states_root"]),
     judges: judges && each(judges, ["checkpoint"]),
   };
+}
+
+/** What an embedded judge's table gives to one of its name; of another checkpoint nothing is known. */
+export function packagedJudge(packaged: JudgeTable | undefined, own: JudgeTable): JudgeTable {
+  const { envelopes: _, ...known } = packaged ?? {};
+  return own.checkpoint === undefined ? (packaged ?? {}) : known;
 }
 
 export function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): JudgeConfig {
@@ -74,6 +90,7 @@ export function toJudge(id: string, table: JudgeTable, encoderIds: readonly stri
     primaryRule: table.primary_rule ?? "SUP-4",
     maxTokens: table.max_tokens ?? null,
     truncation: table.truncation ?? null,
+    envelopes: table.envelopes ?? null,
     onTruncation: table.on_truncation ?? "judge",
     message: table.message ?? null,
     calibration: table.calibration ?? "on",

@@ -2,11 +2,13 @@
 // file, which outranks the embedded judges. Every fault is one line: what was found, where, what to do.
 import { dirname, resolve } from "node:path";
 import { toEncoder } from "./config-encoders.js";
+import { readEnvelopes, toEnvelope } from "./config-envelopes.js";
 import { type ConfigFile, configFileVariable, type EncoderTable } from "./config-schema.js";
 import { check, fromFlags, fromVariables, hint, readToml } from "./config-sources.js";
-import { absolute, embedded, toJudge, toLog, toRuntime, toServer } from "./config-tables.js";
+import { absolute, embedded, packagedJudge, toJudge, toLog, toRuntime, toServer } from "./config-tables.js";
 import type { BatchLimits, Truncation } from "./encoder/encoder.js";
 import { JudgeError } from "./errors.js";
+import type { Envelope } from "./prompt/envelope.js";
 import type { PrimaryRule } from "./verdict/capability.js";
 import type { CustomSettings } from "./verdict/custom.js";
 import type { Escalation } from "./verdict/escalation.js";
@@ -62,6 +64,8 @@ export interface JudgeConfig {
   readonly maxTokens: number | null;
   /** null: as the checkpoint says, else `middle` */
   readonly truncation: Truncation | null;
+  /** whether what clients put around the user's text is taken off; null: as the checkpoint says, else `keep` */
+  readonly envelopes: "strip" | "keep" | null;
   /** whether a text that was cut is judged */
   readonly onTruncation: "judge" | "abstain";
   /** null: as the checkpoint's format says */
@@ -115,6 +119,9 @@ export interface Config {
     /** of results that are kept for texts that come again; 0: none */
     readonly cacheBytes: number;
   };
+  /** what is known of clients: by the package, and by the file */
+  readonly envelopes: readonly Envelope[];
+  readonly ownEnvelopes: readonly Envelope[];
   /** only those that a judge uses */
   readonly encoders: readonly EncoderConfig[];
   readonly judges: readonly JudgeConfig[];
@@ -158,7 +165,7 @@ export function loadConfig(sources: ConfigSources): Config {
     encoderTables[id] = { ...(table.path === undefined ? encoderTables[id] : known), ...table };
   }
   const judges = Object.entries(own.judges ?? packaged.judges ?? {}).map(([id, table]) =>
-    toJudge(id, { ...packaged.judges?.[id], ...table }, Object.keys(encoderTables)),
+    toJudge(id, { ...packagedJudge(packaged.judges?.[id], table), ...table }, Object.keys(encoderTables)),
   );
   if (judges.length === 0)
     throw new JudgeError("config", `${file}: [judges] is empty; name one, or leave the table out`);
@@ -169,6 +176,8 @@ export function loadConfig(sources: ConfigSources): Config {
     server: toServer({ ...given.server, ...overlay.server, ...flags.server }, base, sources.env),
     log: toLog({ ...given.log, ...overlay.log, ...flags.log }, base),
     runtime: toRuntime({ ...given.runtime, ...overlay.runtime, ...flags.runtime }),
+    envelopes: readEnvelopes(sources.packageRoot),
+    ownEnvelopes: (given.envelopes ?? []).map(toEnvelope),
     encoders: Object.entries(encoderTables).flatMap(([id, table]) =>
       used.has(id) ? [toEncoder(id, table, sources.env)] : [],
     ),

@@ -42,6 +42,13 @@ const Members = z.discriminatedUnion("kind", [
 
 const Calibration = z.strictObject({ slope: z.number(), intercept: z.number() });
 
+const OwnEnvelope = z.strictObject({
+  client: z.string().min(1),
+  kind: z.enum(["block", "wrapper", "message"]),
+  start: z.string().min(1),
+  end: z.string().min(1).nullable(),
+});
+
 export const RouterJson2 = z.strictObject({
   format_version: z.literal(2),
   encoder: z.strictObject({
@@ -56,6 +63,13 @@ export const RouterJson2 = z.strictObject({
     max_tokens: size.nullable(),
     truncation: z.enum(["middle", "right"]).nullable(),
     message: z.enum(["first", "latest"]),
+    envelopes: z
+      .enum(["strip", "keep"])
+      .optional()
+      .meta({ description: "whether what clients put around the user's text is taken off; absent: keep" }),
+    own_envelopes: z.array(OwnEnvelope).optional().meta({
+      description: "markers of the training's own configuration, beside those that this project knows",
+    }),
   }),
   blocks: z.array(Block).min(1),
   members: Members,

@@ -6,7 +6,7 @@ import type { Estimate } from "../train/bootstrap.js";
 import type { Costs } from "../train/costs.js";
 import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { chooseThreshold, type ThresholdChoice, type ThresholdTarget } from "../train/threshold.js";
-import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
+import { chosenEnvelopes, type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
 import { readLabels, type SplitChoice } from "./label-file.js";
 import { measuredRows } from "./measured-rows.js";
@@ -42,7 +42,7 @@ export async function calibrateCommand(
   terminal: Terminal,
 ): Promise<void> {
   checkTargets(options);
-  const labels = await readLabels(options.labels);
+  const labels = await readLabels(options.labels, await chosenEnvelopes(config, options));
   const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
   const choice = await withChosenJudge(config, options, async (judge) => {
     const route = routeOf(labels, judge, options);

@@ -1,12 +1,13 @@
 // The judges of a command: one of the configuration by its name, or checkpoints on an encoder.
 import { resolve } from "node:path";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
-import { composeJudges, type Observers } from "../compose.js";
+import { composeJudges, type Observers, takenOff } from "../compose.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { createLog } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
+import type { Envelope } from "../prompt/envelope.js";
 
 /** Commands wait as long as it takes. */
 const noDeadlineMs = 3_600_000;
@@ -87,6 +88,12 @@ export function silentObservers(): Observers {
   return { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
 }
 
+/** What the chosen judge takes off its texts: known before it is started, since labels are read the same way. */
+export async function chosenEnvelopes(config: Config, choice: JudgeChoice): Promise<readonly Envelope[]> {
+  const { judge, checkpoint } = await chosenSetting(config, choice);
+  return takenOff(config, judge, checkpoint ?? (await loadCheckpoint(judge.checkpoint)));
+}
+
 /** The configured encoder of that id, else the folder as one whose model has no known name. */
 export function encoderConfig(config: Config, encoder: string): EncoderConfig {
   const configured = config.encoders.find(({ id }) => id === encoder);
@@ -129,6 +136,7 @@ async function checkpointSetting(id: string, path: string, encoder: EncoderConfi
     primaryRule: "SUP-4",
     maxTokens: null,
     truncation: null,
+    envelopes: null,
     onTruncation: "judge",
     message: null,
     calibration: "on",

@@ -59,6 +59,11 @@ export function withTrainInput(command: Command): Command {
       new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),
     )
     .option(...chatTemplateKwargs)
+    .addOption(
+      new Option("--envelopes <rule>", "what clients put around the user's text")
+        .choices(["strip", "keep"])
+        .default("strip"),
+    )
     .option(
       "--cache <folder>",
       "features are kept here, so that a training that was cut short goes on",

@@ -9,7 +9,7 @@ import { fitFloors } from "../train/floors.js";
 import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { parseScores } from "../train/scores.js";
 import { listWrongDecisions } from "../train/wrong-decisions.js";
-import { type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
+import { chosenEnvelopes, type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
 import { renderReport } from "./evaluate-report.js";
 import { readLabels, readText, type SplitChoice } from "./label-file.js";
@@ -49,7 +49,7 @@ export async function evaluateCommand(
   options: EvaluateCommand,
   terminal: Terminal,
 ): Promise<void> {
-  const labels = await readLabels(options.labels);
+  const labels = await readLabels(options.labels, await chosenEnvelopes(config, options));
   const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
   const others = options.against.filter((path) => !isScores(path));
   const report = await withChosenJudge(config, { ...options, others }, async (...judges) => {

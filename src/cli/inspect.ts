@@ -111,6 +111,7 @@ function viewLines({ view, chat_template_kwargs: kwargs }: Facts): string[] {
     view?.template && `template ${view.template}`,
     view?.max_tokens && `at most ${view.max_tokens} tokens`,
     view?.truncation && `cut: ${view.truncation}`,
+    view?.envelopes === "strip" && "without the envelopes of clients",
     Object.keys(kwargs).length > 0 && `template arguments ${JSON.stringify(kwargs)}`,
   ].filter((line) => typeof line === "string");
 }

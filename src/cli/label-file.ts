@@ -2,7 +2,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { JudgeError } from "../errors.js";
 import { ChatRequest, toMessages } from "../http/chat-schema.js";
-import { judgedText, readableText } from "../prompt/judged-text.js";
+import type { Envelope } from "../prompt/envelope.js";
+import { judgedText, promptText } from "../prompt/judged-text.js";
 import type { TextReader } from "../train/label-record.js";
 import { type LabelRow, type Labels, parseLabels } from "../train/labels.js";
 
@@ -10,13 +11,17 @@ import { type LabelRow, type Labels, parseLabels } from "../train/labels.js";
 const maxFileBytes = 2 ** 29 - 2 ** 20;
 
 /** Prompts are read as the server reads them. */
-const textReader: TextReader = {
-  readPrompt: readableText,
-  readMessages(messages) {
-    const request = ChatRequest.safeParse({ messages });
-    return request.success ? judgedText(toMessages(request.data)).text : null;
-  },
-};
+function textReader(envelopes: readonly Envelope[]): TextReader {
+  return {
+    readPrompt: (prompt) => promptText(prompt, envelopes).text,
+    readMessages(messages) {
+      const request = ChatRequest.safeParse({ messages });
+      if (!request.success) return null;
+      const read = toMessages(request.data);
+      return read.some(({ content }) => content.fault) ? null : judgedText(read, "first", envelopes).text;
+    },
+  };
+}
 
 /** Which rows a command measures a judge on. */
 export interface SplitChoice {
@@ -30,11 +35,14 @@ export function inEvaluatedSplit(row: LabelRow, { split, trainSplit }: SplitChoi
   return split === undefined ? row.split !== trainSplit : row.split === split;
 }
 
-/** @throws JudgeError `usage` naming file, row and column of the first fault */
-export async function readLabels(file: string): Promise<Labels> {
+/**
+ * @param envelopes what is taken off the prompts
+ * @throws JudgeError `usage` naming file, row and column of the first fault
+ */
+export async function readLabels(file: string, envelopes: readonly Envelope[]): Promise<Labels> {
   const content = await readText(file);
   try {
-    return parseLabels(content, file.endsWith(".csv") ? "csv" : "jsonl", textReader);
+    return parseLabels(content, file.endsWith(".csv") ? "csv" : "jsonl", textReader(envelopes));
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
     throw new JudgeError("usage", `${file}: ${error.message}`, { cause: error });

@@ -4,6 +4,7 @@ import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import type { Judgement } from "../judge/judgement.js";
 import { scoreBatches } from "../judge/score.js";
+import { promptText } from "../prompt/judged-text.js";
 import { inBulk } from "./in-bulk.js";
 import type { Terminal } from "./terminal.js";
 
@@ -35,7 +36,7 @@ export async function* scoreWithProgress(
 
 /**
  * The raw or calibrated probabilities, as each judge is configured: by judge and output, [texts] each. Every batch goes
- * to all judges at once, so that those of one encoder and view share its runs.
+ * to all judges at once, so that those of one encoder and view share its runs; each takes off what it takes off in service.
  *
  * @throws JudgeError `usage` when a text cannot be judged
  */
@@ -51,7 +52,8 @@ export async function predict(
   try {
     const processes = Math.max(...judges.map(({ encoder }) => encoder.facts.processes));
     await inBulk(texts, processes, async (batch, places) => {
-      const results = await Promise.all(judges.map((judge) => judge.judge(batch)));
+      const readBy = ({ envelopes }: Judge) => batch.map((text) => promptText(text, envelopes).text);
+      const results = await Promise.all(judges.map((judge) => judge.judge(readBy(judge))));
       results.forEach((judgements, index) => {
         fill(predicted[index]!, places, { judge: judges[index]!, judgements });
       });

@@ -6,7 +6,7 @@ import { JudgeError } from "../errors.js";
 import { renderCapability } from "../http/content.js";
 import { toResult } from "../http/score-route.js";
 import type { Judge } from "../judge/judge.js";
-import { readableText } from "../prompt/judged-text.js";
+import { promptText } from "../prompt/judged-text.js";
 import { withNamedJudge } from "./chosen-judges.js";
 import { readJsonLines } from "./json-lines.js";
 import { scoreWithProgress } from "./score-rows.js";
@@ -48,18 +48,20 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
 }
 
 async function scoreOne(judge: Judge, prompt: string, { packageRoot }: Terminal): Promise<string> {
-  const [judgement] = await judge.judge([readableText(prompt)]);
+  const [judgement] = await judge.judge([promptText(prompt, judge.envelopes).text]);
   return renderCapability(await readCruxSentences(packageRoot), judge, judgement!);
 }
 
 /** One JSON line per row: its fields but for the prompt, then the result. */
 async function scoreRows(judge: Judge, rows: readonly Row[], terminal: Terminal): Promise<void> {
   let next = 0;
-  const texts = rows.map((row) => readableText(row.prompt));
+  const prompts = rows.map((row) => promptText(row.prompt, judge.envelopes));
+  const texts = prompts.map(({ text }) => text);
   for await (const batch of scoreWithProgress(judge, texts, terminal)) {
     for (const judgement of batch) {
-      const { prompt: _, ...fields } = rows[next++]!;
-      terminal.print(JSON.stringify({ ...fields, ...toResult(judgement) }));
+      const { prompt: _, ...fields } = rows[next]!;
+      terminal.print(JSON.stringify({ ...fields, ...toResult(judgement, prompts[next]!) }));
+      next++;
     }
   }
 }

@@ -15,7 +15,13 @@ import { encodeRows } from "./encode-rows.js";
 import { readLabels } from "./label-file.js";
 import type { Terminal } from "./terminal.js";
 import { estimate, number, table } from "./text-table.js";
-import { checkLayers, type TrainInput, trainingRows, trainingView } from "./train-input.js";
+import {
+  checkLayers,
+  type TrainInput,
+  trainingEnvelopes,
+  trainingRows,
+  trainingView,
+} from "./train-input.js";
 
 export interface SweepCommand extends TrainInput {
   /** absent: all that the encoder gives */
@@ -43,7 +49,7 @@ const usualPcaSizes = [50, 100, 150, 200, 300];
 
 /** @throws JudgeError `usage` for labels that nothing can be learned from, and what the encoder or the rows do not give */
 export async function sweepCommand(config: Config, options: SweepCommand, terminal: Terminal): Promise<void> {
-  const labels = await readLabels(options.labels);
+  const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const rows = trainingRows(labels, options, terminal);
   const encoder = composeEncoder(encoderConfig(config, options.encoder), commandRuntime(config));
   const { grid, caches } = await encodeGrid(encoder, rows, { options, terminal });

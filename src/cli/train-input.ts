@@ -1,7 +1,10 @@
 // What training and the comparison before it read alike: the rows of the train split, and the encoder's view of them.
+import type { TrainedView } from "../checkpoint/router-json-2.js";
+import type { Config } from "../config.js";
 import { checkView } from "../encoder/check-view.js";
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
+import type { Envelope } from "../prompt/envelope.js";
 import type { LabelRow, Labels } from "../train/labels.js";
 import { countLabels, expectedInterval, labelProblems } from "../train/labels-report.js";
 import type { Terminal } from "./terminal.js";
@@ -15,6 +18,8 @@ export interface TrainInput {
   readonly maxTokens?: number | undefined;
   readonly truncation: Truncation;
   readonly chatTemplateKwargs?: NonNullable<View["templateArguments"]> | undefined;
+  /** `strip`: what clients put around their users' texts is taken off, as the judge will do */
+  readonly envelopes: "strip" | "keep";
   /** folder of the feature cache */
   readonly cache: string;
 }
@@ -62,6 +67,14 @@ export function trainingRows(
   return rows;
 }
 
+/** What is taken off the prompts before they are learned from. */
+export function trainingEnvelopes(
+  { envelopes, ownEnvelopes }: Config,
+  input: Pick<TrainInput, "envelopes">,
+): readonly Envelope[] {
+  return input.envelopes === "strip" ? [...envelopes, ...ownEnvelopes] : [];
+}
+
 /** @param option names the layers in a message, as the user gave them */
 export function checkLayers({ facts, id }: Encoder, layers: readonly number[], option: string): void {
   const missing = layers.find((layer) => !facts.layers.includes(layer));
@@ -89,4 +102,20 @@ export async function trainingView(
   };
   await checkView(encoder, view);
   return view;
+}
+
+/** The view as a checkpoint of this training says it. */
+export function writtenView(
+  { template, maxTokens, truncation }: View,
+  { facts }: Encoder,
+  { config: { ownEnvelopes }, input: { envelopes } }: { config: Config; input: TrainInput },
+): TrainedView {
+  return {
+    template,
+    template_sha256: facts.chatTemplateHash,
+    max_tokens: maxTokens,
+    truncation,
+    envelopes,
+    ...(envelopes === "strip" && ownEnvelopes.length > 0 && { own_envelopes: [...ownEnvelopes] }),
+  };
 }

@@ -26,7 +26,14 @@ import { applyCosts, readCosts } from "./costs-file.js";
 import { encodeRows } from "./encode-rows.js";
 import { readLabels } from "./label-file.js";
 import type { Terminal } from "./terminal.js";
-import { checkLayers, type TrainInput, trainingRows, trainingView } from "./train-input.js";
+import {
+  checkLayers,
+  type TrainInput,
+  trainingEnvelopes,
+  trainingRows,
+  trainingView,
+  writtenView,
+} from "./train-input.js";
 import { makeSelftest, selftestTexts, tokenizePrompts } from "./train-selftest.js";
 
 export interface TrainCommand extends TrainInput {
@@ -46,7 +53,7 @@ const foldSeeds = [42, 43, 44, 45, 46];
 
 /** @throws JudgeError `usage` for labels that nothing can be learned from */
 export async function trainCommand(config: Config, options: TrainCommand, terminal: Terminal): Promise<void> {
-  const labels = await readLabels(options.labels);
+  const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const { outputNames } = labels;
   const rows = trainingRows(labels, options, terminal);
   checkRows(options, rows.length);
@@ -72,7 +79,9 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
       ...trainingFacts(facts, options),
       auc_out_of_fold: aucOutOfFold?.map((entry) => ({ ...entry })) ?? null,
     };
-    await save(options, { encoder, view, weights, costs, selftest, training });
+    const written = writtenView(view, encoder, { config, input: options });
+    const chatTemplateKwargs = view.templateArguments ?? {};
+    await save(options, { encoder, view: written, chatTemplateKwargs, weights, costs, selftest, training });
     terminal.print(
       `${options.out}: ${outputNames.length} output(s) from ${rows.length} rows, 5 of ${facts.members.length} members kept`,
     );
@@ -145,7 +154,8 @@ async function fit(input: FitInput, options: TrainCommand, threads: number, term
 
 interface Trained {
   readonly encoder: Encoder;
-  readonly view: View;
+  readonly view: TrainedView;
+  readonly chatTemplateKwargs: CheckpointContent["chatTemplateKwargs"];
   readonly weights: HeadWeights;
   readonly costs: Costs;
   readonly selftest: Selftest;
@@ -154,20 +164,14 @@ interface Trained {
 
 async function save(
   { out, encoder: encoderName }: TrainCommand,
-  { encoder, view, weights, costs, selftest, training }: Trained,
+  { encoder, view, chatTemplateKwargs, weights, costs, selftest, training }: Trained,
 ) {
-  const trainedView: TrainedView = {
-    template: view.template,
-    template_sha256: encoder.facts.chatTemplateHash,
-    max_tokens: view.maxTokens,
-    truncation: view.truncation,
-  };
   const content: CheckpointContent = {
     format: "router-json-2",
     encoderName: encoder.modelName ?? encoderName,
     head: weights,
     costs,
-    chatTemplateKwargs: view.templateArguments ?? {},
+    chatTemplateKwargs,
     message: "first",
   };
   const { files: encoderHashes, weightFiles = ["model.onnx"] } = encoder.facts;
@@ -175,7 +179,7 @@ async function save(
   const encoderFiles = Object.fromEntries(
     Object.entries(encoderHashes).filter(([name]) => [...weightFiles, "tokenizer.json"].includes(name)),
   );
-  const files = writeRouterJson2({ ...content, view: trainedView, encoderFiles, training }, sha256);
+  const files = writeRouterJson2({ ...content, view, encoderFiles, training }, sha256);
   await saveFiles(out, { ...files, "selftest.json": writeSelftest(selftest) }, ["notice.txt"]);
 }
 

@@ -5,6 +5,20 @@ import { abstainReasons } from "../verdict/abstention.js";
 const probability = z.number().min(0).max(1);
 const stages = z.enum(["queue", "tokenize", "prefill", "head", "total"]);
 
+const Envelopes = z
+  .array(
+    z.strictObject({
+      client: z.string(),
+      kind: z.enum(["block", "wrapper", "message"]),
+      count: z.int().min(1),
+      characters: z.int().min(1),
+    }),
+  )
+  .meta({
+    description:
+      "What clients had put around the user's text, and was taken off before it was judged; absent: nothing.",
+  });
+
 export const PrefillJudge = z
   .strictObject({
     judge: z.string(),
@@ -17,6 +31,7 @@ export const PrefillJudge = z
     tokens: z.int().min(0),
     truncated: z.boolean(),
     ignored_parts: z.int().min(0),
+    envelopes: Envelopes.optional(),
     cached: z.boolean(),
     cache: z.enum(["hit", "shared", "miss"]).nullable(),
     milliseconds: z.record(stages, z.number().min(0)),
@@ -63,6 +78,7 @@ export const ScoreResult = PrefillJudge.pick({
   raw: true,
   tokens: true,
   truncated: true,
+  envelopes: true,
   cached: true,
   cache: true,
   abstained: true,

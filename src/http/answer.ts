@@ -1,12 +1,15 @@
 // What every answer about a judgement carries beside the verdict: headers and the object `prefill_judge`.
 import type { Judge } from "../judge/judge.js";
 import type { Judgement } from "../judge/judgement.js";
+import type { TakenEnvelope } from "../prompt/envelope.js";
 
 export interface Judged {
   readonly judge: Judge;
   readonly judgement: Judgement;
   /** parts of the judged message that are not text */
   readonly ignoredParts: number;
+  /** what was taken off its text */
+  readonly envelopes: readonly TakenEnvelope[] | undefined;
   /** since the request arrived */
   readonly totalMs: number;
 }
@@ -25,7 +28,7 @@ export function setAnswerHeaders(headers: Record<string, string>, { judge, judge
 }
 
 /** The object `prefill_judge` that stands beside `choices`. */
-export function answerFacts({ judge, judgement, ignoredParts, totalMs }: Judged) {
+export function answerFacts({ judge, judgement, ignoredParts, envelopes, totalMs }: Judged) {
   const { queue, tokenize, prefill, head } = judgement.milliseconds;
   return {
     judge: judge.id,
@@ -38,6 +41,7 @@ export function answerFacts({ judge, judgement, ignoredParts, totalMs }: Judged)
     tokens: judgement.tokens,
     truncated: judgement.truncated,
     ignored_parts: ignoredParts,
+    ...(envelopes && { envelopes: [...envelopes] }),
     cached: judgement.cache === "hit",
     cache: judgement.cache,
     milliseconds: {

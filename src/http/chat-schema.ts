@@ -4,7 +4,11 @@ import type { Message } from "../prompt/judged-text.js";
 import { type Dialect, messageList, readMessages } from "./message-schema.js";
 
 /** OpenAI's chat completions, and Anthropic's messages. */
-export const chatDialect: Dialect = { textTypes: ["text"], hasOtherItems: false };
+export const chatDialect: Dialect = {
+  list: "messages",
+  textTypes: ["text", "input_text", "output_text"],
+  hasOtherItems: false,
+};
 
 // here as elsewhere, what is not read is passed over without a look: there may be ten thousands of keys
 export const ChatRequest = z.object({

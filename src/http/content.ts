@@ -18,10 +18,19 @@ export interface Content {
 
 type Parts = Pick<Service, "sentences" | "schemas">;
 
-/** Why this judge does not even look at a request of that kind; null: it does. */
-export function reasonNotToJudge({ custom }: Judge, kind: VerdictKind): AbstainReason | null {
+/**
+ * Why this judge does not even look at a request of that kind; null: it does.
+ *
+ * @param isContinued the conversation began in another request
+ */
+export function reasonNotToJudge(
+  { custom, message }: Judge,
+  kind: VerdictKind,
+  isContinued: boolean,
+): AbstainReason | null {
   if (kind === "escalation") return "running_transcript";
-  return kind === "custom" && custom === null ? "no_custom_table" : null;
+  if (kind === "custom" && custom === null) return "no_custom_table";
+  return isContinued && message === "first" ? "no_opening_text" : null;
 }
 
 /**

@@ -13,7 +13,7 @@ export async function answerCountTokens(service: Service, context: RequestContex
   const request = await readBody(context.env.incoming, MessagesRequest, service.limits);
   const count = await withRegistry(service, async (registry) => {
     const judge = registry.find(request.model);
-    const { text } = judgedText(readMessages(request.messages, chatDialect), judge.message);
+    const { text } = judgedText(readMessages(request.messages, chatDialect), judge.message, judge.envelopes);
     return text === null ? 0 : countTokens(judge, text, clientSignal(context));
   });
   const answer: z.infer<typeof TokenCount> = { input_tokens: count };

@@ -12,6 +12,8 @@ export interface JudgeRequest {
   readonly model: string | null | undefined;
   readonly messages: readonly Message[];
   readonly format: AnswerFormat | null;
+  /** true where the conversation began in another request, whose messages are not here */
+  readonly isContinued?: boolean;
 }
 
 export interface JudgedAnswer {
@@ -25,17 +27,17 @@ export interface JudgedAnswer {
 /**
  * Judges the request's text, counts and logs it, and sets the headers of the answer.
  *
- * @throws JudgeError `model_not_found`, `client_gone`; with on_failure = "error" the failure
+ * @throws JudgeError `model_not_found`, `client_gone`; `invalid_request` where the judged message is malformed; with on_failure = "error" the failure
  */
 export async function judgeRequest(
   service: Service,
   context: RequestContext,
   registry: Registry,
-  { model, messages, format }: JudgeRequest,
+  { model, messages, format, isContinued = false }: JudgeRequest,
 ): Promise<JudgedAnswer> {
   const judge = registry.find(model);
-  const { text, ignoredParts } = judgedText(messages, judge.message);
-  const reason = reasonNotToJudge(judge, verdictKind(format));
+  const { text, ignoredParts, envelopes } = judgedText(messages, judge.message, judge.envelopes);
+  const reason = reasonNotToJudge(judge, verdictKind(format), isContinued);
   const { arrivedMs, headers } = context.get("facts");
   const options = { signal: () => clientSignal(context), arrivedMs };
   const [made] = reason === null ? await judge.judge([text], options) : [abstained(reason)];
@@ -44,7 +46,8 @@ export async function judgeRequest(
   const { text: content, judgement } = await renderContent(service, judge, made!, format);
   const totalMs = service.clock() - arrivedMs;
   record(service, context, judge, judgement, totalMs);
-  const judged = { judge, judgement, ignoredParts, totalMs };
+  service.metrics.unwrapped(judge.id, envelopes ?? []);
+  const judged = { judge, judgement, ignoredParts, envelopes, totalMs };
   setAnswerHeaders(headers, judged);
   return { judged, content, created: Math.floor(service.now() / 1000) };
 }

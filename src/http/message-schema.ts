@@ -1,10 +1,13 @@
 // The list of messages that every chat API has, in each API's dialect: tolerant, since every client adds options of its own.
-// Only a user message's content is read, so only its form matters. Brings messages to the shape that prompt/ takes.
+// Only the content of the message that is judged is read, so only its form matters. Brings messages to the shape that
+// prompt/ takes.
 import * as z from "zod";
 import type { Content, Message } from "../prompt/judged-text.js";
 
 export interface Dialect {
-  /** types of the parts that hold a string `text` */
+  /** where the list stands in a request */
+  readonly list: "messages" | "input";
+  /** types of the parts that hold a string `text`: those of every API, the own first, since routers bring one to another */
   readonly textTypes: readonly string[];
   /** whether items without a role stand among the messages */
   readonly hasOtherItems: boolean;
@@ -19,12 +22,10 @@ export interface WireMessage {
   readonly content?: unknown;
 }
 
-type Part = { readonly type: string; readonly text?: unknown };
-
 /** At least one message; counted before each is looked at: a body of millions must not cost millions of issues. */
-export function messageList(dialect: Dialect, wrongType = "wanted an array of messages") {
-  const role = dialect.hasOtherItems ? z.string().nullish() : z.string();
-  const message = z.object({ role, content: z.unknown().optional() }).superRefine(checkContent(dialect));
+export function messageList({ hasOtherItems }: Dialect, wrongType = "wanted an array of messages") {
+  const role = hasOtherItems ? z.string().nullish() : z.string();
+  const message = z.object({ role, content: z.unknown().optional() });
   return z
     .array(z.unknown(), { error: wrongType })
     .min(1, { error: "wanted at least one message" })
@@ -32,45 +33,40 @@ export function messageList(dialect: Dialect, wrongType = "wanted an array of me
     .pipe(z.array(message));
 }
 
-function checkContent({ textTypes }: Dialect) {
-  const part = z
-    .object({ type: z.string(), text: z.unknown().optional() })
-    .refine(({ type, text }) => !textTypes.includes(type) || typeof text === "string", {
-      path: ["text"],
-      error: `wanted a string in a part of type ${textTypes[0]}`,
-    });
-  return ({ role, content }: WireMessage, context: z.RefinementCtx<WireMessage>): void => {
-    if (role !== "user" || content === null || content === undefined || typeof content === "string") return;
-    const refuse = (path: PropertyKey[], message: string) => {
-      context.addIssue({ code: "custom", path: ["content", ...path], message });
-    };
-    if (!Array.isArray(content)) refuse([], "wanted a string or an array of parts");
-    else if (content.length > maxItems) refuse([], `wanted at most ${maxItems} parts`);
-    else {
-      // one by one: a list of wrong parts is done with at the first
-      for (const [index, item] of content.entries()) {
-        const issue = part.safeParse(item).error?.issues[0];
-        if (issue === undefined) continue;
-        refuse([index, ...issue.path], issue.message);
-        return;
-      }
-    }
-  };
-}
-
 /** Messages as prompt/judged-text.ts reads them; items without a role are nobody's. */
-export function readMessages(messages: readonly WireMessage[], { textTypes }: Dialect): Message[] {
-  return messages.map(({ role, content }) => ({
+export function readMessages(messages: readonly WireMessage[], dialect: Dialect): Message[] {
+  return messages.map(({ role, content }, index) => ({
     role: role ?? "",
-    content: role === "user" ? toContent(content, textTypes) : { texts: [], otherParts: 0 },
+    content:
+      role === "user"
+        ? readContent(content, dialect, `${dialect.list}[${index}].content`)
+        : { texts: [], otherParts: 0 },
   }));
 }
 
-function toContent(content: unknown, textTypes: readonly string[]): Content {
+/** @param place of the content in the request; of a malformed one, the fault is kept for whoever reads the message */
+function readContent(content: unknown, { textTypes }: Dialect, place: string): Content {
   if (typeof content === "string") return { texts: [content], otherParts: 0 };
-  const parts = (content ?? []) as readonly Part[];
-  const texts = parts.filter(({ type }) => textTypes.includes(type)).map(({ text }) => text as string);
-  return { texts, otherParts: parts.length - texts.length };
+  const malformed = (path: string, finding: string): Content => ({
+    texts: [],
+    otherParts: 0,
+    fault: { place: `${place}${path}`, finding },
+  });
+  if (content === null || content === undefined) return { texts: [], otherParts: 0 };
+  if (!Array.isArray(content)) return malformed("", "wanted a string or an array of parts");
+  if (content.length > maxItems) return malformed("", `wanted at most ${maxItems} parts`);
+  const texts: string[] = [];
+  for (const [index, part] of content.entries()) {
+    if (typeof part !== "object" || part === null || Array.isArray(part))
+      return malformed(`[${index}]`, "wanted an object with a type");
+    const { type, text } = part as { type?: unknown; text?: unknown };
+    if (typeof type !== "string") return malformed(`[${index}].type`, "wanted a string");
+    if (!textTypes.includes(type)) continue;
+    if (typeof text !== "string")
+      return malformed(`[${index}].text`, `wanted a string in a part of type ${type}`);
+    texts.push(text);
+  }
+  return { texts, otherParts: content.length - texts.length };
 }
 
 /** A message as JSON Schema, for the API document: what the check above cannot tell by itself. */

@@ -64,7 +64,7 @@ function judgingOperation({ operationId, summary, request, answer, error, descri
     operationId,
     summary,
     description:
-      "Reads the text of the first user message that has any; everything else in the request is accepted and ignored. " +
+      "Reads the text of the first user message that has any beside what its client put there; everything else in the request is accepted and ignored. " +
       "A well-formed request that cannot be judged gets 200 with an abstaining verdict (see x-prefill-judge-abstained). " +
       description,
     requestBody: { required: true, ...json(reference(request)) },
@@ -102,7 +102,7 @@ export const judgingOperations = {
     answer: "ResponsesAnswer",
     error: "Error",
     description:
-      "Nothing is stored: previous_response_id and conversation are ignored. With stream: true the answer is " +
+      "Nothing is stored: with previous_response_id or conversation, a judge of first messages abstains. With stream: true the answer is " +
       "server-sent events, from response.created to response.completed.",
     event: "an event of the Responses API as JSON",
   }),

@@ -1,5 +1,5 @@
 // POST /v1/responses: the judge behind OpenAI's Responses API. Nothing is stored: what a request does not carry (an earlier
-// response, a conversation) is not read.
+// response, a conversation) cannot be read.
 import { field, readFormat } from "./answer-format.js";
 import { readBody } from "./body.js";
 import { judgeRequest } from "./judge-request.js";
@@ -15,6 +15,7 @@ export async function answerResponses(service: Service, context: RequestContext)
       model: request.model,
       messages: readMessages(request.input, responsesDialect),
       format: readFormat(field(request.text, "format")),
+      isContinued: Boolean(request.previous_response_id || request.conversation),
     }),
   );
   const parts = { id: service.newId(), ...answer };

@@ -4,6 +4,7 @@ import { PrefillJudge } from "./answer-schema.js";
 import { type Dialect, messageList } from "./message-schema.js";
 
 export const responsesDialect: Dialect = {
+  list: "input",
   textTypes: ["input_text", "output_text", "text"],
   hasOtherItems: true,
 };
@@ -16,6 +17,9 @@ export const ResponsesRequest = z.object({
     .transform((input) => (typeof input === "string" ? [{ role: "user", content: input }] : input))
     .pipe(messageList(responsesDialect, "wanted a string or an array of items")),
   text: z.unknown().optional(),
+  /** each names a conversation that began in another request */
+  previous_response_id: z.unknown().optional(),
+  conversation: z.unknown().optional(),
   stream: z.boolean().nullish(),
 });
 

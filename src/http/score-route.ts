@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Judgement } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
 import { scoreBatches } from "../judge/score.js";
-import { readableText } from "../prompt/judged-text.js";
+import { type PromptText, promptText } from "../prompt/judged-text.js";
 import { milliseconds, setJudgeHeaders } from "./answer.js";
 import type { ScoreAnswer, ScoreResult } from "./answer-schema.js";
 import { readBody } from "./body.js";
@@ -42,10 +42,10 @@ async function scorePrompts(
   const judgements: Judgement[] = [];
   const { arrivedMs, headers } = context.get("facts");
   const signal = clientSignal(context);
-  for await (const batch of scoreBatches(judge, request.prompts.map(readableText), {
-    signal: () => signal,
-    isBulk: true,
-  })) {
+  const prompts = request.prompts.map((prompt) => promptText(prompt, judge.envelopes));
+  for (const { envelopes = [] } of prompts) service.metrics.unwrapped(judge.id, envelopes);
+  const texts = prompts.map(({ text }) => text);
+  for await (const batch of scoreBatches(judge, texts, { signal: () => signal, isBulk: true })) {
     for (const judgement of batch) {
       enforceOnFailure(service, judge, judgement);
       record(service, context, judge, judgement, service.clock() - arrivedMs);
@@ -55,7 +55,7 @@ async function scorePrompts(
   const totalMs = service.clock() - arrivedMs;
   const answer: z.infer<typeof ScoreAnswer> = {
     model: judge.id,
-    results: judgements.map(toResult),
+    results: judgements.map((judgement, place) => toResult(judgement, prompts[place]!)),
     milliseconds: milliseconds(totalMs),
   };
   setJudgeHeaders(headers, judge);
@@ -63,13 +63,14 @@ async function scorePrompts(
 }
 
 /** One judgement in the words of the wire. */
-export function toResult(judgement: Judgement): z.infer<typeof ScoreResult> {
+export function toResult(judgement: Judgement, { envelopes }: PromptText): z.infer<typeof ScoreResult> {
   return {
     p_solve: judgement.pSolve,
     probabilities: judgement.probabilities,
     raw: judgement.raw,
     tokens: judgement.tokens,
     truncated: judgement.truncated,
+    ...(envelopes && { envelopes: [...envelopes] }),
     cached: judgement.cache === "hit",
     cache: judgement.cache,
     abstained: judgement.abstained,

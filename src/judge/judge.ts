@@ -7,6 +7,7 @@ import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import { createSimdMultiply } from "../head/simd-multiply.js";
 import { matricesOf } from "../head/weights.js";
+import type { Envelope } from "../prompt/envelope.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
 import type { PrimaryRule } from "../verdict/capability.js";
@@ -32,6 +33,8 @@ export interface JudgeParts {
   readonly maxTokens: number | null;
   /** null: as the checkpoint says, else `middle` */
   readonly truncation: Truncation | null;
+  /** what is taken off a request before its text is judged */
+  readonly envelopes: readonly Envelope[];
   /** `abstain`: a text that was cut is not judged, since what decides may be in the part that is missing */
   readonly onTruncation: "judge" | "abstain";
   readonly message: JudgedMessage;
@@ -75,6 +78,7 @@ export interface Judge
     | "output"
     | "primaryRule"
     | "message"
+    | "envelopes"
     | "escalation"
     | "custom"
     | "deadlineMs"
@@ -210,6 +214,7 @@ export function createJudge(parts: JudgeParts): Judge {
     output: parts.output,
     primaryRule: parts.primaryRule,
     message: parts.message,
+    envelopes: parts.envelopes,
     escalation: parts.escalation,
     custom: parts.custom,
     deadlineMs: parts.deadlineMs,

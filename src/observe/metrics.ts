@@ -31,6 +31,8 @@ export interface Metrics {
   /** @param route one of the routes of http/app.ts */
   request(route: string, outcome: Outcome, status: number, totalMs: number): void;
   judged(sample: JudgedSample): void;
+  /** What was taken off a request's text, by client. */
+  unwrapped(judge: string, taken: readonly { readonly client: string; readonly count: number }[]): void;
   encoderRestarted(encoder: string): void;
   encoderUp(encoder: string, up: boolean): void;
   /** a run of so many texts */
@@ -89,6 +91,12 @@ export function createMetrics(): Metrics {
     labelNames: ["judge"],
     registers,
   });
+  const envelopes = new Counter({
+    name: `${prefix}envelopes_total`,
+    help: "What clients had put around their users' texts and was taken off, by client.",
+    labelNames: ["judge", "client"],
+    registers,
+  });
   const cacheResults = new Counter({
     name: `${prefix}cache_total`,
     help: "Judged texts by where the result came from: hit (kept), shared (a run already under way), miss (a run of its own).",
@@ -144,6 +152,9 @@ export function createMetrics(): Metrics {
       for (const [stage, milliseconds] of Object.entries(sample.milliseconds)) {
         stageSeconds.observe({ judge, stage }, milliseconds / 1000);
       }
+    },
+    unwrapped(judge, taken) {
+      for (const { client, count } of taken) envelopes.inc({ judge, client }, count);
     },
     encoderRestarted: (encoder) => restarts.inc({ encoder }),
     encoderRun: (encoder, texts) => batchTexts.observe({ encoder }, texts),

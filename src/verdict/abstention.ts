@@ -17,13 +17,14 @@ export const failureReasons = [
 export type FailureReason = (typeof failureReasons)[number];
 
 /**
- * no_user_text: nothing to read; unreadable_text: nothing of the text reaches the encoder; truncated: the judge is not to
+ * no_user_text: nothing to read; no_opening_text: the conversation began in a request that is not there any more; unreadable_text: nothing of the text reaches the encoder; truncated: the judge is not to
  * judge what it has not seen whole; running_transcript: an escalation request, which a judge of prompts cannot answer;
  * no_custom_table: a request of custom mode to a judge without such a table; schema_not_met: the request's own schema does
  * not take the answer.
  */
 export const abstainReasons = [
   "no_user_text",
+  "no_opening_text",
   "unreadable_text",
   "truncated",
   "running_transcript",

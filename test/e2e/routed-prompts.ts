@@ -1,5 +1,5 @@
 // What the two routers are asked, and the model that the reference probabilities of an embedded judge say must answer.
-import { type ParityRow, parityRows } from "../support/fixtures.js";
+import { judgedRows, type ParityRow } from "../support/fixtures.js";
 
 export const threshold = 0.8;
 const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
@@ -17,10 +17,10 @@ export interface RoutedPrompts {
 }
 
 export function routedPrompts(
-  checkpoint: Parameters<typeof parityRows>[0],
+  checkpoint: Parameters<typeof judgedRows>[0],
   tolerance: number,
 ): RoutedPrompts {
-  const rows = parityRows(checkpoint);
+  const rows = judgedRows(checkpoint);
   const modelOf = (row: ParityRow) =>
     row.probabilities[weakModel]! >= threshold ? "weak-model" : "strong-model";
   const isDecided = (row: ParityRow) => Math.abs(row.probabilities[weakModel]! - threshold) > tolerance;

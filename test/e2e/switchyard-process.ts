@@ -10,6 +10,8 @@ import { startModels } from "./client-models.js";
 export interface Router {
   /** The model that Switchyard routed a conversation to, and the HTTP status its user got. */
   ask(messages: readonly object[]): Promise<{ status: number; model: string | null }>;
+  /** Sends a request of one of Switchyard's APIs; the HTTP status its user got. */
+  post(path: string, body: unknown): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -38,13 +40,20 @@ export async function startSwitchyard(routesToml: string): Promise<Router> {
     throw new Error("Switchyard did not start");
   }
   const url = first[0].toString().trim();
+  const send = (path: string, body: unknown) =>
+    fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
   return {
+    async post(path, body) {
+      const response = await send(path, body);
+      await response.arrayBuffer();
+      return response.status;
+    },
     async ask(messages) {
-      const response = await fetch(`${url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ model: "auto", messages }),
-      });
+      const response = await send("/v1/chat/completions", { model: "auto", messages });
       const body = (await response.json()) as { choices?: { message: { content: string } }[] };
       return { status: response.status, model: body.choices?.[0]?.message.content ?? null };
     },

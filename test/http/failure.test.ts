@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { packagePath, parityRows } from "../support/fixtures.js";
+import { judgedRows, packagePath } from "../support/fixtures.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readCompletion, readError } from "../support/verdict.js";
 
@@ -90,7 +90,7 @@ test("a token count of a judge that is not ready is an error, since no number wo
 
 test("kill -9 of the encoder under 16 requests: each gets the reference p or an abstention, then it is back", (context) =>
   withServer(startJudgeServer(fastConfig, { "--deadline-ms": "20000" }), async (server) => {
-    const rows = parityRows("minilm-l6").slice(0, 16);
+    const rows = judgedRows("minilm-l6").slice(0, 16);
     const outcomes = { judged: 0, abstained: 0 };
     for (let round = 0; round < 3; round++) {
       await until(() => server.judges.registry.ready);

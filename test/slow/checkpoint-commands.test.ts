@@ -11,7 +11,7 @@ import { loadCheckpoint } from "../../src/checkpoint/load.js";
 import { writeRouterJson2 } from "../../src/checkpoint/router-json-write.js";
 import { parseSafetensors } from "../../src/checkpoint/safetensors.js";
 import { saveFiles } from "../../src/checkpoint/save.js";
-import { fixturePath, packagePath, parityRows, readJson } from "../support/fixtures.js";
+import { fixturePath, judgedRows, packagePath, readJson } from "../support/fixtures.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-commands-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -131,7 +131,7 @@ describe("convert", () => {
 describe("verify", () => {
   const rows = (change: (row: { probabilities: Record<string, number> }) => void, count = 3) => {
     // verify compares what the ensemble gives
-    const changed = parityRows("minilm-l6").map(({ prompt, raw }) => ({ prompt, probabilities: { ...raw } }));
+    const changed = judgedRows("minilm-l6").map(({ prompt, raw }) => ({ prompt, probabilities: { ...raw } }));
     changed.splice(count);
     change(changed[count - 1]!);
     const file = join(mkdtempSync(join(folder, "rows-")), "rows.jsonl");

@@ -36,6 +36,13 @@ export function parityRows(checkpoint: "smollm2-135m" | "minilm-l6"): ParityRow[
   return lines.map((line) => JSON.parse(line) as ParityRow);
 }
 
+/** Those that a judge judges: to MiniLM's vocabulary, the run of one letter is unknown as a whole. */
+export function judgedRows(checkpoint: Parameters<typeof parityRows>[0]): ParityRow[] {
+  return parityRows(checkpoint).filter(
+    ({ prompt }) => checkpoint !== "minilm-l6" || !/^a{100,}$/.test(prompt),
+  );
+}
+
 export interface TinyRow {
   readonly prompt: string;
   readonly input_ids: readonly number[];

@@ -64,6 +64,7 @@ const embedded = {
   primaryRule: "SUP-4",
   maxTokens: null,
   truncation: null,
+  envelopes: "strip",
   onTruncation: "judge",
   message: null,
   calibration: "on",
@@ -190,6 +191,30 @@ test("a table of an embedded judge overrides only what it names", () => {
     encoders.map(({ id }) => id),
     ["smollm2"],
   );
+});
+
+test("what is known of an embedded judge's text is not told of another checkpoint under its name", () => {
+  const [own] = load('[judges.prefill-judge]\ncheckpoint = "mine"\noutput = "weak"').judges;
+  assert.deepEqual([own!.envelopes, own!.encoder], [null, "smollm2"]);
+  const [kept] = load('[judges.prefill-judge]\nenvelopes = "keep"').judges;
+  assert.equal(kept!.envelopes, "keep");
+});
+
+test("envelopes of one's own stand beside the package's; one without an end is refused", () => {
+  const { envelopes, ownEnvelopes } = load(
+    '[[envelopes]]\nclient = "ide"\nkind = "block"\nstart = "<<x"\nend = "x>>"\n[[envelopes]]\nclient = "ide"\nkind = "message"\nstart = "NOTE"',
+  );
+  assert.ok(new Set(envelopes.map(({ client }) => client)).size >= 8);
+  assert.deepEqual(ownEnvelopes, [
+    { client: "ide", kind: "block", start: "<<x", end: "x>>" },
+    { client: "ide", kind: "message", start: "NOTE", end: null },
+  ]);
+  for (const kind of ["block", "wrapper"]) {
+    const error = refusal("config", () =>
+      load(`[[envelopes]]\nclient = "ide"\nkind = "${kind}"\nstart = "<<x"`),
+    );
+    assert.match(error.message, /client ide has no end/);
+  }
 });
 
 test("a table of an embedded encoder with another path forgets the model's name, and both judges stay", () => {

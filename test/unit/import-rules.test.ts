@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
   "compose-encoders": /./,
   train: /^(errors\.ts$|(features|head|wasm|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
   reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
-  config: /^((errors|prototype-key|regular-file)\.ts$|verdict\/|encoder\/encoder\.ts$)/,
+  config: /^((errors|prototype-key|regular-file)\.ts$|verdict\/|encoder\/encoder\.ts$|prompt\/envelope\.ts$)/,
 };
 /** npm package → the files that may import it */
 const packages: Readonly<Record<string, RegExp>> = {
@@ -47,7 +47,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
   "smol-toml": /^(config-sources|cli\/(routes|costs)-file)\.ts$/,
-  zod: /^(config-schema|config-sources|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/(folder|vllm\/client)|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
+  zod: /^(config-schema|config-sources|config-envelopes|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/(folder|vllm\/client)|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
 };
 const pure = /^(prompt|features|wasm|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;
 const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globalThis)\b/g;

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { invalidRequest } from "../../../src/http/body.js";
 import { ChatRequest, toMessages } from "../../../src/http/chat-schema.js";
+import { judgedText } from "../../../src/prompt/judged-text.js";
+import { refusal } from "../refusal.js";
 
 const user = (content: unknown) => ({ messages: [{ role: "user", content }] });
 const contentOf = (content: unknown) => toMessages(ChatRequest.parse(user(content)))[0]!.content;
@@ -57,6 +59,34 @@ test("one to eight choices are accepted", () => {
   for (const n of [1, 2, 8]) assert.ok(ChatRequest.safeParse({ ...user("a"), n }).success, `n ${n}`);
 });
 
+test("text parts of every API are read", () => {
+  const parts = ["text", "input_text", "output_text"].map((type) => ({ type, text: type }));
+  assert.deepEqual(contentOf(parts), { texts: ["text", "input_text", "output_text"], otherParts: 0 });
+});
+
+test("a malformed part is an error where its message is judged, and nowhere else", () => {
+  const broken = { role: "user", content: [{ type: "text" }] };
+  const fine = { role: "user", content: "task" };
+  const read = (messages: object[], which: "first" | "latest") =>
+    judgedText(toMessages(ChatRequest.parse({ messages })), which).text;
+  assert.equal(read([fine, broken], "first"), "task");
+  assert.equal(read([broken, fine], "latest"), "task");
+  assert.equal(
+    refusal("invalid_request", () => read([broken, fine], "first")).param,
+    "messages[0].content[0].text",
+  );
+  assert.equal(
+    refusal("invalid_request", () => read([fine, broken], "latest")).param,
+    "messages[1].content[0].text",
+  );
+  // an image alone is passed over, so that the next message is read
+  const image = { role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] };
+  assert.equal(
+    refusal("invalid_request", () => read([image, broken], "first")).param,
+    "messages[1].content[0].text",
+  );
+});
+
 describe("a malformed request is refused with its place", () => {
   const cases: readonly (readonly [name: string, body: unknown, param: string | null])[] = [
     ["not an object", [], null],
@@ -90,9 +120,11 @@ describe("a malformed request is refused with its place", () => {
   ];
   for (const [name, body, param] of cases) {
     test(name, () => {
-      const { error } = ChatRequest.safeParse(body);
-      assert.ok(error, "it was accepted");
-      const refused = invalidRequest(error);
+      const { error, data } = ChatRequest.safeParse(body);
+      const refused =
+        error === undefined
+          ? refusal("invalid_request", () => judgedText(toMessages(data)))
+          : invalidRequest(error);
       assert.equal(refused.code, "invalid_request");
       assert.equal(refused.param, param);
       assert.ok(refused.message.startsWith(`${param ?? "the body"}: `), refused.message);

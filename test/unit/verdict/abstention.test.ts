@@ -38,11 +38,12 @@ test("an error that is a reason to abstain is that reason, every other is intern
 });
 
 test("a failure is a reason that an error stands for; the others are in the request or the configuration", () => {
-  assert.equal(new Set(abstainReasons).size, 11);
+  assert.equal(new Set(abstainReasons).size, 12);
   assert.deepEqual(
     abstainReasons.filter((reason) => !isFailure(reason)),
     [
       "no_user_text",
+      "no_opening_text",
       "unreadable_text",
       "truncated",
       "running_transcript",
