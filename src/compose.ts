@@ -155,6 +155,7 @@ function composeJudge(
     primaryRule: config.primaryRule,
     maxTokens: config.maxTokens,
     truncation: config.truncation,
+    spaces: config.spaces,
     envelopes: takenOff(all, config, checkpoint),
     onTruncation: config.onTruncation,
     message: config.message ?? checkpoint.message,

@@ -110,6 +110,7 @@ const JudgeTable = z.strictObject({
   primary_rule: z.enum(primaryRules).optional(),
   max_tokens: z.int().min(1).optional(),
   truncation: z.enum(["middle", "right"]).optional(),
+  spaces: z.enum(["single", "keep"]).optional(),
   envelopes: z.enum(["strip", "keep"]).optional(),
   on_truncation: z.enum(["judge", "abstain"]).optional(),
   message: z.enum(["first", "latest"]).optional(),

@@ -35,6 +35,7 @@ export const embedded = {
       checkpoint: "checkpoints/smollm2-135m",
       encoder: "smollm2",
       output: weakModel,
+      spaces: "single",
       envelopes: "strip",
     },
     "prefill-judge-fast": {
@@ -65,7 +66,7 @@ export function absolute({ encoders, judges }: ConfigFile, base: string): Locate
 
 /** What an embedded judge's table gives to one of its name; of another checkpoint nothing is known. */
 export function packagedJudge(packaged: JudgeTable | undefined, own: JudgeTable): JudgeTable {
-  const { envelopes: _, ...known } = packaged ?? {};
+  const { envelopes: _, spaces: __, ...known } = packaged ?? {};
   return own.checkpoint === undefined ? (packaged ?? {}) : known;
 }
 
@@ -90,6 +91,7 @@ export function toJudge(id: string, table: JudgeTable, encoderIds: readonly stri
     primaryRule: table.primary_rule ?? "SUP-4",
     maxTokens: table.max_tokens ?? null,
     truncation: table.truncation ?? null,
+    spaces: table.spaces ?? null,
     envelopes: table.envelopes ?? null,
     onTruncation: table.on_truncation ?? "judge",
     message: table.message ?? null,

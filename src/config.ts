@@ -64,6 +64,8 @@ export interface JudgeConfig {
   readonly maxTokens: number | null;
   /** null: as the checkpoint says, else `middle` */
   readonly truncation: Truncation | null;
+  /** whether a run of spaces is read as one; null: as the checkpoint says, else `keep` */
+  readonly spaces: "single" | "keep" | null;
   /** whether what clients put around the user's text is taken off; null: as the checkpoint says, else `keep` */
   readonly envelopes: "strip" | "keep" | null;
   /** whether a text that was cut is judged */

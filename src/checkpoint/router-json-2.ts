@@ -63,6 +63,10 @@ export const RouterJson2 = z.strictObject({
     max_tokens: size.nullable(),
     truncation: z.enum(["middle", "right"]).nullable(),
     message: z.enum(["first", "latest"]),
+    spaces: z
+      .enum(["single", "keep"])
+      .optional()
+      .meta({ description: "whether a run of spaces is read as one; absent: keep" }),
     envelopes: z
       .enum(["strip", "keep"])
       .optional()

@@ -136,6 +136,7 @@ async function checkpointSetting(id: string, path: string, encoder: EncoderConfi
     primaryRule: "SUP-4",
     maxTokens: null,
     truncation: null,
+    spaces: null,
     envelopes: null,
     onTruncation: "judge",
     message: null,

@@ -60,6 +60,11 @@ export function withTrainInput(command: Command): Command {
     )
     .option(...chatTemplateKwargs)
     .addOption(
+      new Option("--spaces <rule>", "runs of spaces in a prompt: as they are, or as one")
+        .choices(["single", "keep"])
+        .default("keep"),
+    )
+    .addOption(
       new Option("--envelopes <rule>", "what clients put around the user's text")
         .choices(["strip", "keep"])
         .default("strip"),

@@ -112,6 +112,7 @@ function viewLines({ view, chat_template_kwargs: kwargs }: Facts): string[] {
     view?.max_tokens && `at most ${view.max_tokens} tokens`,
     view?.truncation && `cut: ${view.truncation}`,
     view?.envelopes === "strip" && "without the envelopes of clients",
+    view?.spaces === "single" && "runs of spaces as one",
     Object.keys(kwargs).length > 0 && `template arguments ${JSON.stringify(kwargs)}`,
   ].filter((line) => typeof line === "string");
 }

@@ -18,6 +18,8 @@ export interface TrainInput {
   readonly maxTokens?: number | undefined;
   readonly truncation: Truncation;
   readonly chatTemplateKwargs?: NonNullable<View["templateArguments"]> | undefined;
+  /** `single`: a run of spaces is learned, and read, as one */
+  readonly spaces: "single" | "keep";
   /** `strip`: what clients put around their users' texts is taken off, as the judge will do */
   readonly envelopes: "strip" | "keep";
   /** folder of the feature cache */
@@ -89,7 +91,7 @@ export function checkLayers({ facts, id }: Encoder, layers: readonly number[], o
  */
 export async function trainingView(
   encoder: Encoder,
-  { maxTokens, truncation, chatTemplateKwargs }: TrainInput,
+  { maxTokens, truncation, spaces, chatTemplateKwargs }: TrainInput,
 ): Promise<View> {
   const { facts, id } = encoder;
   if (chatTemplateKwargs !== undefined && facts.chatTemplateHash === null)
@@ -99,6 +101,7 @@ export async function trainingView(
     templateArguments: chatTemplateKwargs ?? {},
     maxTokens: Math.min(maxTokens ?? 2048, facts.maxTokens),
     truncation,
+    ...(spaces === "single" && { spaces }),
   };
   await checkView(encoder, view);
   return view;
@@ -106,7 +109,7 @@ export async function trainingView(
 
 /** The view as a checkpoint of this training says it. */
 export function writtenView(
-  { template, maxTokens, truncation }: View,
+  { template, maxTokens, truncation, spaces }: View,
   { facts }: Encoder,
   { config: { ownEnvelopes }, input: { envelopes } }: { config: Config; input: TrainInput },
 ): TrainedView {
@@ -115,6 +118,7 @@ export function writtenView(
     template_sha256: facts.chatTemplateHash,
     max_tokens: maxTokens,
     truncation,
+    spaces: spaces ?? "keep",
     envelopes,
     ...(envelopes === "strip" && ownEnvelopes.length > 0 && { own_envelopes: [...ownEnvelopes] }),
   };

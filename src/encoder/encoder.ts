@@ -16,6 +16,8 @@ export interface View {
   /** at most this many tokens, the template's and the special ones included */
   readonly maxTokens: number;
   readonly truncation: Truncation;
+  /** `single`: a run of spaces is read as one; absent: as it is */
+  readonly spaces?: "single";
 }
 
 /** How an encoder puts texts together. */

@@ -3,9 +3,11 @@ import { JudgeError } from "../errors.js";
 import type { View } from "./encoder.js";
 import { cutCharacters } from "./truncate.js";
 
-/** Cuts huge texts before they travel, and marks their results as truncated. */
+/** Makes runs of spaces one where the view says so; cuts huge texts before they travel, and marks their results as truncated. */
 export function shorten(texts: readonly string[], view: View) {
-  const cuts = texts.map((text) => cutCharacters(text, view));
+  const cuts = texts.map((text) => {
+    return cutCharacters(view.spaces === "single" ? text.replace(/ {2,}/g, " ") : text, view);
+  });
   return {
     texts: cuts.map((cut) => cut.text),
     flag: <T extends { readonly truncated: boolean }>(

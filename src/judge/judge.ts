@@ -37,6 +37,8 @@ export interface JudgeParts {
   readonly envelopes: readonly Envelope[];
   /** `abstain`: a text that was cut is not judged, since what decides may be in the part that is missing */
   readonly onTruncation: "judge" | "abstain";
+  /** null: as the checkpoint says, else `keep` */
+  readonly spaces: "single" | "keep" | null;
   readonly message: JudgedMessage;
   /** `off`: raw probabilities are the answer, for routers that calibrate by themselves */
   readonly calibration: "on" | "off";

@@ -36,7 +36,9 @@ export function prepareView(parts: JudgeParts): View {
     );
   }
   const truncation = parts.truncation ?? checkpoint.view?.truncation ?? "middle";
-  return { template, templateArguments: checkpoint.chatTemplateKwargs, maxTokens, truncation };
+  const spaces = parts.spaces ?? checkpoint.view?.spaces ?? "keep";
+  const view = { template, templateArguments: checkpoint.chatTemplateKwargs, maxTokens, truncation };
+  return spaces === "single" ? { ...view, spaces } : view;
 }
 
 /** Names and hashes, as far as both sides give them. */

@@ -69,12 +69,26 @@ describe("train", () => {
     assert.deepEqual(second.view.own_envelopes, [
       { client: "house-ide", kind: "block", start: "<<house", end: "house>>" },
     ]);
+    assert.equal(second.view.spaces, "keep");
     assert.match(run("inspect", second.out), /without the envelopes of clients/);
     // it takes them off wherever it is served, since it was trained so
     const encoder = ["--encoder", fixturePath("tiny-encoder")];
     const auc = (labels: string) =>
       run("evaluate", "--labels", labels, "--checkpoint", second.out, ...encoder, "--json");
     assert.deepEqual(JSON.parse(auc(wrapped)).outputs, JSON.parse(auc(plain)).outputs);
+  });
+
+  test("with --envelopes keep it reads prompts as they are, and with --spaces single runs of spaces as one", () => {
+    const kept = train(plain, "kept", "--envelopes", "keep", "--spaces", "single");
+    assert.equal(kept.view.envelopes, "keep");
+    assert.equal(kept.view.own_envelopes, undefined);
+    assert.equal(kept.view.spaces, "single");
+    const singled = write(
+      "singled.jsonl",
+      lines(rows.map((row) => ({ ...row, prompt: row.prompt.replace(/ +/g, " ") }))),
+    );
+    const other = train(singled, "other", "--envelopes", "keep");
+    assert.deepEqual(other.file("router.safetensors"), kept.file("router.safetensors"));
   });
 });
 

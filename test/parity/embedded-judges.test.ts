@@ -30,10 +30,15 @@ describe("embedded judges", () => {
       flags: { "--deadline-ms": "600000" },
       packageRoot: packagePath(""),
     });
-    judges = await composeJudges(config, {
-      log: createLog({ write() {} }, "silent"),
-      metrics: createMetrics(),
-    });
+    // the reference reads runs of spaces as they are
+    const asTrained = config.judges.map((judge) => ({ ...judge, spaces: "keep" as const }));
+    judges = await composeJudges(
+      { ...config, judges: asTrained },
+      {
+        log: createLog({ write() {} }, "silent"),
+        metrics: createMetrics(),
+      },
+    );
     await judges.start();
   });
   after(() => judges.close());

@@ -64,6 +64,7 @@ const embedded = {
   primaryRule: "SUP-4",
   maxTokens: null,
   truncation: null,
+  spaces: "single",
   envelopes: "strip",
   onTruncation: "judge",
   message: null,
@@ -95,7 +96,7 @@ test("without any source the two embedded judges are served on 127.0.0.1:8080", 
       model: "sentence-transformers/all-MiniLM-L6-v2",
     },
   ]);
-  const fast = { id: "prefill-judge-fast", checkpoint: packagePath("checkpoints/minilm-l6") };
+  const fast = { id: "prefill-judge-fast", checkpoint: packagePath("checkpoints/minilm-l6"), spaces: null };
   assert.deepEqual(judges, [embedded, { ...embedded, ...fast, encoder: "minilm" }]);
 });
 
@@ -195,9 +196,9 @@ test("a table of an embedded judge overrides only what it names", () => {
 
 test("what is known of an embedded judge's text is not told of another checkpoint under its name", () => {
   const [own] = load('[judges.prefill-judge]\ncheckpoint = "mine"\noutput = "weak"').judges;
-  assert.deepEqual([own!.envelopes, own!.encoder], [null, "smollm2"]);
-  const [kept] = load('[judges.prefill-judge]\nenvelopes = "keep"').judges;
-  assert.equal(kept!.envelopes, "keep");
+  assert.deepEqual([own!.envelopes, own!.spaces, own!.encoder], [null, null, "smollm2"]);
+  const [kept] = load('[judges.prefill-judge]\nenvelopes = "keep"\nspaces = "keep"').judges;
+  assert.deepEqual([kept!.envelopes, kept!.spaces], ["keep", "keep"]);
 });
 
 test("envelopes of one's own stand beside the package's; one without an end is refused", () => {

@@ -112,12 +112,28 @@ const content = fc
     encoderFiles: keyed(fc.constantFrom("0f".repeat(32), "12".repeat(32))),
     chatTemplateKwargs: keyed(json),
     message: fc.constantFrom("first" as const, "latest" as const),
-    view: fc.record({
-      template: fc.constantFrom("chat", "none", null),
-      template_sha256: fc.option(fc.constant("0f".repeat(32))),
-      max_tokens: fc.option(fc.integer({ min: 1, max: 8192 })),
-      truncation: fc.constantFrom("middle", "right", null),
-    }),
+    view: fc.record(
+      {
+        template: fc.constantFrom("chat", "none", null),
+        template_sha256: fc.option(fc.constant("0f".repeat(32))),
+        max_tokens: fc.option(fc.integer({ min: 1, max: 8192 })),
+        truncation: fc.constantFrom("middle", "right", null),
+        spaces: fc.constantFrom("single", "keep"),
+        envelopes: fc.constantFrom("strip", "keep"),
+        own_envelopes: fc.array(
+          fc.record(
+            {
+              client: name,
+              kind: fc.constantFrom("block", "wrapper", "message"),
+              start: name,
+              end: fc.option(name),
+            },
+            { noNullPrototype: true },
+          ),
+        ),
+      },
+      { requiredKeys: ["template", "template_sha256", "max_tokens", "truncation"] },
+    ),
     training: keyed(json),
   })
   .map(({ shape: given, priced, view, ...rest }): RouterJson2Content => {

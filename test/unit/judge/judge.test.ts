@@ -62,6 +62,17 @@ test("a text that is too long is judged and flagged", async () => {
   assert.deepEqual([judgement!.tokens, judgement!.truncated, judgement!.abstained], [40, true, null]);
 });
 
+test("doubled spaces change nothing where runs of spaces are read as one; line ends and tabs stay", async () => {
+  const text = "Sum up:\n  a = 1\n\tb  =  2";
+  const one = await prepared({ spaces: "single" });
+  const kept = await prepared();
+  const p = async ({ judge }: typeof one, prompt: string) => (await judge.judge([prompt]))[0]!.pSolve;
+  assert.equal(await p(one, text.replaceAll(" ", "   ")), await p(one, text));
+  assert.equal(await p(one, text), await p(kept, "Sum up:\n a = 1\n\tb = 2"));
+  assert.notEqual(await p(kept, text), await p(one, text));
+  assert.notEqual(await p(one, text.replace("\t", " ")), await p(one, text));
+});
+
 test("on_truncation = abstain: a text that is too long is not judged, kept or new, and others are", async () => {
   const cache = createProbabilityCache(100_000);
   const whole = await prepared({ maxTokens: 40, cache });

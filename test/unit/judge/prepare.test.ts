@@ -36,6 +36,20 @@ test("a view has the encoder's template, and the limit that was asked for or the
   });
 });
 
+test("runs of spaces are read as one where the judge or else its checkpoint says so", () => {
+  const view = { template: null, template_sha256: null, max_tokens: null, truncation: null };
+  const trained = (spaces?: "single" | "keep"): Checkpoint => ({
+    ...checkpoint,
+    view: { ...view, ...(spaces && { spaces }) },
+  });
+  const spacesOf = (given: Partial<JudgeParts>) => prepareView(parts(given)).spaces;
+  assert.equal(spacesOf({}), undefined);
+  assert.equal(spacesOf({ checkpoint: trained() }), undefined);
+  assert.equal(spacesOf({ checkpoint: trained("single") }), "single");
+  assert.equal(spacesOf({ checkpoint: trained("single"), spaces: "keep" }), undefined);
+  assert.equal(spacesOf({ checkpoint: trained("keep"), spaces: "single" }), "single");
+});
+
 test("max_tokens must leave room for a text and not exceed the encoder's", () => {
   const smallest = encoder.facts.frameTokens.chat + 8;
   for (const maxTokens of [smallest, 512])

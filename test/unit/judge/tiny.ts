@@ -29,6 +29,7 @@ export function tinyParts(
     primaryRule: "SUP-4",
     maxTokens: null,
     truncation: "middle",
+    spaces: null,
     envelopes: [],
     onTruncation: "judge",
     message: "first",
