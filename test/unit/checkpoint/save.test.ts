@@ -131,7 +131,9 @@ await probe.close();
 const intercept = (owner, name) => {
   const original = owner[name];
   owner[name] = async function (...given) {
-    if (++step !== Number(at)) return original.apply(this, given);
+    // the look at an older router.json is no step of the writing
+    const isLook = typeof given[1] === "number";
+    if (isLook || ++step !== Number(at)) return original.apply(this, given);
     if (name === "writeFile") await original.call(this, given[0].subarray(0, given[0].length / 2));
     if (end === "kill") process.kill(process.pid, "SIGKILL");
     throw Object.assign(new Error(name), { code: "ENOSPC" });
