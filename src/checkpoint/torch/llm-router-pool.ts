@@ -3,7 +3,10 @@ import { Fields } from "./pickle-fields.js";
 
 const cost = "cost_per_m_input_tokens";
 
-/** Price of a million input tokens by output name; null where no target has one. */
+/**
+ * Price of a million input tokens by output name; null unless every output has one. llm-router trains on a pool without
+ * targets too, or with targets for some of its models: nothing but the choice by cost needs them.
+ */
 export function readPool(
   pool: Fields,
   outputNames: readonly string[],
@@ -13,7 +16,8 @@ export function readPool(
     Fields.of(value, pool.placeOf(`encoders.${index}`)).expect("hf_path", encoderName);
   });
   const costs = new Map<string, number | null>();
-  pool.list("targets").forEach((value, index) => {
+  const targets = pool.has("targets") && pool.take("targets") !== null ? pool.list("targets") : [];
+  targets.forEach((value, index) => {
     const target = Fields.of(value, pool.placeOf(`targets.${index}`));
     const name = target.text("name");
     if (!outputNames.includes(name) || costs.has(name)) {
@@ -23,19 +27,12 @@ export function readPool(
       );
     }
     if (target.has("encoder")) target.expect("encoder", encoderName);
-    costs.set(name, target.has(cost) ? target.amount(cost) : null);
+    const isPriced = target.has(cost) && target.take(cost) !== null;
+    costs.set(name, isPriced ? target.amount(cost) : null);
   });
-  const missing = outputNames.filter((name) => !costs.has(name)).length;
-  if (missing > 0)
-    throw pool.refusal("targets", `found ${missing} of model_names without a target, wanted all`);
   const known = outputNames.flatMap((name) => {
     const amount = costs.get(name) ?? null;
     return amount === null ? [] : [[name, amount] as const];
   });
-  if (known.length === 0) return null;
-  if (known.length === outputNames.length) return Object.fromEntries(known);
-  throw pool.refusal(
-    "targets",
-    `found ${cost} in ${known.length} of ${outputNames.length}, wanted it in all or none`,
-  );
+  return known.length === outputNames.length ? Object.fromEntries(known) : null;
 }
