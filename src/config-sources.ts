@@ -5,6 +5,7 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { adminKeyVariable, ConfigFile, configFileVariable, keysVariable, settings } from "./config-schema.js";
 import { isServiceLink } from "./config-service-links.js";
+import { decodeText } from "./decode-text.js";
 import { JudgeError } from "./errors.js";
 import { hasPrototypeKey } from "./prototype-key.js";
 import { readRegularFileSync } from "./regular-file.js";
@@ -16,7 +17,7 @@ const maxFileBytes = 4 * 2 ** 20;
 export function readToml(file: string): unknown {
   const remedy = "give --config the path of a TOML file";
   const wanted = { path: file, name: file, code: "config", remedy, maxBytes: maxFileBytes } as const;
-  const text = readRegularFileSync(wanted).toString("utf8");
+  const text = decodeText(readRegularFileSync(wanted), file, "config");
   try {
     return parseToml(text);
   } catch (error) {
@@ -127,13 +128,14 @@ export function hint(found: string, known: readonly string[]): string {
  * @throws JudgeError `config`; a message never holds a key
  */
 export function readKeysFile(setting: string, file: string): string[] {
-  const text = readRegularFileSync({
+  const bytes = readRegularFileSync({
     path: file,
     name: `${setting}: ${file}`,
     code: "config",
     remedy: "name a readable file",
     maxBytes: maxFileBytes,
-  }).toString("utf8");
+  });
+  const text = decodeText(bytes, file, "config");
   const lines = text.split("\n").map((line) => line.trim());
   return checkKeys(
     file,

@@ -1,6 +1,6 @@
 // The tables of a configuration file, merged, → the parts of a Config: defaults, absolute paths, what must be named.
-import { resolve } from "node:path";
 import type { Config, ConfigSources, JudgeConfig, ServerConfig } from "./config.js";
+import { wholePath } from "./config-path.js";
 import { usableProcessors } from "./config-processors.js";
 import {
   adminKeyVariable,
@@ -54,13 +54,23 @@ interface Located {
 
 /** Paths relative to `base` made absolute. */
 export function absolute({ encoders, judges }: ConfigFile, base: string): Located {
-  const locate = <T extends object, K extends keyof T>(table: T, key: K): T =>
-    typeof table[key] === "string" ? { ...table, [key]: resolve(base, table[key]) } : table;
-  const each = <T extends object>(tables: Record<string, T>, keys: readonly (keyof T)[]) =>
-    Object.fromEntries(Object.entries(tables).map(([id, table]) => [id, keys.reduce(locate, table)]));
+  const each = <T extends object>(
+    place: string,
+    tables: Record<string, T>,
+    keys: readonly (keyof T & string)[],
+  ) => {
+    const located = Object.entries(tables).map(([id, table]) => {
+      const locate = (known: T, key: keyof T & string): T =>
+        typeof known[key] === "string"
+          ? { ...known, [key]: wholePath(base, known[key], `${place}.${id}.${key}`) }
+          : known;
+      return [id, keys.reduce(locate, table)];
+    });
+    return Object.fromEntries(located);
+  };
   return {
-    encoders: each(encoders ?? {}, ["path", "hidden_states_root"]),
-    judges: judges && each(judges, ["checkpoint"]),
+    encoders: each("encoders", encoders ?? {}, ["path", "hidden_states_root"]),
+    judges: judges && each("judges", judges, ["checkpoint"]),
   };
 }
 
@@ -128,7 +138,8 @@ export function toServer(
 ): ServerConfig {
   const keys = (setting: "api_keys_file" | "admin_key_file", variable: string) => {
     const file = table[setting];
-    const fromFile = file === undefined ? [] : readKeysFile(`server.${setting}`, resolve(base, file));
+    const fromFile =
+      file === undefined ? [] : readKeysFile(`server.${setting}`, wholePath(base, file, `server.${setting}`));
     return [...fromFile, ...readKeysVariable(variable, env[variable])];
   };
   return {
@@ -146,7 +157,7 @@ export function toServer(
 }
 
 export function toLog({ level, file }: NonNullable<ConfigFile["log"]>, base: string): Config["log"] {
-  return { level: level ?? "info", file: file === undefined ? null : resolve(base, file) };
+  return { level: level ?? "info", file: file === undefined ? null : wholePath(base, file, "log.file") };
 }
 
 export function toRuntime(table: NonNullable<ConfigFile["runtime"]>): Config["runtime"] {

@@ -5,14 +5,16 @@ import { Command, CommanderError } from "commander";
 import { addCheckpointCommands } from "./cli/commands-checkpoint.js";
 import { addLabelCommands } from "./cli/commands-labels.js";
 import { addServeCommands } from "./cli/commands-serve.js";
+import { isNewEnough } from "./cli/node-version.js";
 import { createTerminal } from "./cli/terminal.js";
 import { JudgeError } from "./errors.js";
 
 const packageRoot = new URL("../../", import.meta.url);
-const { version } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8")) as {
+const { version, engines } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8")) as {
   version: string;
+  engines: { node: string };
 };
-const terminal = createTerminal(packageRoot, version);
+const terminal = createTerminal(packageRoot, version, process.env.TERM);
 /** of a command that did what it should */
 let exitCode = 0;
 
@@ -30,6 +32,11 @@ addLabelCommands(program, terminal);
 
 async function main(): Promise<number> {
   try {
+    // before a command is imported: an older Node does not even link it
+    if (!isNewEnough(process.versions.node, engines.node)) {
+      const finding = `found Node ${process.versions.node}, wanted ${engines.node}`;
+      throw new JudgeError("usage", `${finding}; install a newer Node`);
+    }
     await program.parseAsync();
     return exitCode;
   } catch (error) {

@@ -1,6 +1,7 @@
 // Reads a checkpoint of any format from the disk, with its selftest and notice where present.
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
+import { decodeText } from "../decode-text.js";
 import { JudgeError } from "../errors.js";
 import { isMissing, readRegularFile } from "../regular-file.js";
 import { checkHead } from "./check-head.js";
@@ -39,7 +40,7 @@ export interface Checkpoint extends CheckpointContent {
  */
 export async function loadCheckpoint(path: string): Promise<Checkpoint> {
   try {
-    const checkpoint = path.endsWith(".pt") ? await loadTorchFile(path) : await loadFolder(path);
+    const checkpoint = isTorchFile(path) ? await loadTorchFile(path) : await loadFolder(path);
     checkHead(checkpoint.head);
     return checkpoint;
   } catch (error) {
@@ -49,6 +50,18 @@ export async function loadCheckpoint(path: string): Promise<Checkpoint> {
     throw new JudgeError("checkpoint", `checkpoint ${path}: ${finding}${remedy}`, { cause: error });
   }
 }
+
+/** Whether the path is that of a file of torch, not of a folder. */
+export function isTorchFile(path: string): boolean {
+  return torchEnding.test(path);
+}
+
+/** Where the selftest of a file of torch lies. */
+export function torchSelftest(path: string): string {
+  return path.replace(torchEnding, ".selftest.json");
+}
+
+const torchEnding = /\.pt$/i;
 
 async function loadFolder(folder: string): Promise<Checkpoint> {
   const routerBytes = await readWhole(folder, "router.json");
@@ -61,7 +74,7 @@ async function loadFolder(folder: string): Promise<Checkpoint> {
     hash: hashOf(files),
     files,
     selftest: await readSelftest(folder, "selftest.json"),
-    notice: (await readWhole(folder, "notice.txt", "optional"))?.toString("utf8").trim() ?? null,
+    notice: await readNotice(folder),
   };
   if ((metadata as { format_version?: unknown } | null)?.format_version === 2) {
     const checked = parseRouterJson2(metadata);
@@ -93,12 +106,17 @@ async function loadTorchFile(file: string): Promise<Checkpoint> {
     path: file,
     hash: hashOf(files),
     files,
-    selftest: await readSelftest(dirname(file), name.replace(/\.pt$/, ".selftest.json")),
+    selftest: await readSelftest(dirname(file), torchSelftest(name)),
     notice: null,
   };
 }
 
 const unknownTraining = { view: null, encoderFiles: {}, training: {} };
+
+async function readNotice(folder: string): Promise<string | null> {
+  const bytes = await readWhole(folder, "notice.txt", "optional");
+  return bytes && decodeText(bytes, "notice.txt", "checkpoint").trim();
+}
 
 async function readSelftest(folder: string, name: string): Promise<Selftest | null> {
   const bytes = await readWhole(folder, name, "optional");
@@ -128,8 +146,9 @@ async function readWhole(folder: string, name: string, presence?: "optional"): P
 
 function parseJson(bytes: Buffer, name: string): unknown {
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    return JSON.parse(decodeText(bytes, name, "checkpoint"));
   } catch (error) {
+    if (error instanceof JudgeError) throw error;
     throw new JudgeError("checkpoint", `${name} is not JSON; restore it from the original`, { cause: error });
   }
 }

@@ -1,8 +1,8 @@
 // The judges of a command: one of the configuration by its name, or checkpoints on an encoder.
-import { resolve } from "node:path";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import { composeJudges, type Observers, takenOff } from "../compose.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config.js";
+import { wholePath } from "../config-path.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { createLog } from "../observe/log.js";
@@ -97,7 +97,7 @@ export async function chosenEnvelopes(config: Config, choice: JudgeChoice): Prom
 /** The configured encoder of that id, else the folder as one whose model has no known name. */
 export function encoderConfig(config: Config, encoder: string): EncoderConfig {
   const configured = config.encoders.find(({ id }) => id === encoder);
-  return configured ?? { id: encoder, type: "onnx", path: resolve(encoder), model: null };
+  return configured ?? { id: encoder, type: "onnx", path: wholePath(".", encoder, "--encoder"), model: null };
 }
 
 async function chosenSetting(config: Config, { judge, checkpoint, encoder }: JudgeChoice): Promise<Setting> {
@@ -129,7 +129,7 @@ async function checkpointSetting(id: string, path: string, encoder: EncoderConfi
   const checkpoint = await loadCheckpoint(path);
   const judge: JudgeConfig = {
     id,
-    checkpoint: resolve(path),
+    checkpoint: wholePath(".", path, "checkpoint"),
     encoder: encoder.id,
     output: checkpoint.head.outputNames[0]!,
     aliases: [],

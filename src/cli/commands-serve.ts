@@ -2,6 +2,7 @@
 // quick only with what it needs.
 import type { Command } from "commander";
 import { configFileVariable } from "../config-schema.js";
+import { decodeText } from "../decode-text.js";
 import { JudgeError } from "../errors.js";
 import { readRegularFileSync } from "../regular-file.js";
 import { configOf, withSettings } from "./command-options.js";
@@ -74,11 +75,6 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
 
 function readText(file: string): string {
   const remedy = "give the path of a file";
-  return readRegularFileSync({
-    path: file,
-    name: file,
-    code: "usage",
-    remedy,
-    maxBytes: maxRoutesBytes,
-  }).toString("utf8");
+  const wanted = { path: file, name: file, code: "usage", remedy, maxBytes: maxRoutesBytes } as const;
+  return decodeText(readRegularFileSync(wanted), file, "usage");
 }

@@ -1,7 +1,7 @@
 // `convert`: a checkpoint of any format as another one. What the source does not tell, the result does not either.
 import { createHash } from "node:crypto";
 import type { WritableFormat } from "../checkpoint/content.js";
-import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
+import { type Checkpoint, isTorchFile, loadCheckpoint } from "../checkpoint/load.js";
 import { writeRouterJson1, writeRouterJson2 } from "../checkpoint/router-json-write.js";
 import { saveFile, saveFiles } from "../checkpoint/save.js";
 import { writeSelftest } from "../checkpoint/selftest.js";
@@ -35,12 +35,12 @@ export async function convert(
 
 async function save(checkpoint: Checkpoint, output: string, format: WritableFormat): Promise<void> {
   if (format === "switchyard-0.3.0") {
-    if (!output.endsWith(".pt"))
+    if (!isTorchFile(output))
       throw new JudgeError("usage", `${output}: Switchyard's format is one file; name it NAME.pt`);
     await saveFile(output, writeSwitchyard(checkpoint));
     return;
   }
-  if (output.endsWith(".pt"))
+  if (isTorchFile(output))
     throw new JudgeError("usage", `${output}: ${format} is a folder; leave .pt out of its name`);
   const files =
     format === "router-json-1" ? writeRouterJson1(checkpoint) : writeRouterJson2(checkpoint, sha256);

@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { Config } from "../config.js";
 import { usableProcessors } from "../config-processors.js";
 import { type Finding, finding } from "../encoder/finding.js";
+import { isNewEnough } from "./node-version.js";
 import type { Terminal } from "./terminal.js";
 
 const Package = z.looseObject({ engines: z.looseObject({ node: z.string() }) });
@@ -21,18 +22,11 @@ export async function examineProcess({ runtime }: Config, terminal: Terminal): P
 
 /** @param wanted a lower bound such as `>=20.19` */
 export function nodeFinding(version: string, wanted: string): Finding {
-  const [major = 0, minor = 0] = numbersOf(version);
-  const [wantedMajor = 0, wantedMinor = 0] = numbersOf(wanted);
-  const isEnough = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
   const found = `Node ${version}, wanted ${wanted}`;
   const values = { version, wanted };
-  return isEnough
+  return isNewEnough(version, wanted)
     ? finding("node", "ok", found, null, values)
     : finding("node", "wrong", found, "install a newer Node", values);
-}
-
-function numbersOf(version: string): number[] {
-  return version.replace(/^\D+/, "").split(".").map(Number);
 }
 
 /** @param processors that this process may use */

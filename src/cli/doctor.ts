@@ -4,6 +4,7 @@ import { composeEncoder, type EncoderRuntime, encoderRuntime, examineEncoder } f
 import type { Config, EncoderConfig } from "../config.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { type Finding, faultFinding, finding } from "../encoder/finding.js";
+import { limitWarning } from "../encoder/limit-warning.js";
 import { asJudgeError } from "../errors.js";
 import { commandRuntime, configuredJudge } from "./chosen-judges.js";
 import { examineJudge } from "./doctor-judge.js";
@@ -101,5 +102,8 @@ function modelFinding({ facts }: Encoder, startMs: number): Finding {
     runtime === null
       ? gives
       : `${runtime} on ${device}, ${threadsText(threads, processes)}; ${gives}; ${started}`;
-  return finding("model", "ok", found, null, values);
+  const limit = limitWarning(facts);
+  if (limit === null) return finding("model", "ok", found, null, values);
+  const advice = `longer texts are cut to ${maxTokens} tokens; write that into tokenizer_config.json as model_max_length`;
+  return finding("model", "warning", `${found}; ${limit}`, advice, values);
 }

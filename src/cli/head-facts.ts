@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import type { Checkpoint } from "../checkpoint/load.js";
+import { type Checkpoint, isTorchFile } from "../checkpoint/load.js";
 
 const Aucs = z.array(
   z.looseObject({
@@ -27,7 +27,7 @@ export async function headFacts({
   path,
   training,
 }: Pick<Checkpoint, "path" | "training">): Promise<HeadFacts> {
-  const file = path.endsWith(".pt") ? path : join(path, "router.json");
+  const file = isTorchFile(path) ? path : join(path, "router.json");
   const changed = await stat(file).then(
     ({ mtime }) => mtime.toISOString().slice(0, 10),
     () => null,

@@ -9,8 +9,8 @@ import { inBulk } from "./in-bulk.js";
 import type { Terminal } from "./terminal.js";
 
 /** A started bar on a terminal; null elsewhere, and for nothing to do. */
-export function progressBar(verb: string, total: number, { errorIsTerminal }: Terminal): SingleBar | null {
-  if (!errorIsTerminal || total === 0) return null;
+export function progressBar(verb: string, total: number, { errorMovesCursor }: Terminal): SingleBar | null {
+  if (!errorMovesCursor || total === 0) return null;
   const format = `${verb} [{bar}] {value}/{total} prompts, {eta} s left`;
   const bar = new SingleBar({ stream: process.stderr, format, linewrap: true });
   bar.start(total, 0);

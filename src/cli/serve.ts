@@ -3,6 +3,7 @@ import { constants, openSync, writeSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
+import { isTorchFile, torchSelftest } from "../checkpoint/load.js";
 import { composeJudges, type Judges } from "../compose.js";
 import { composeApp, readCruxSentences } from "../compose-app.js";
 import { encoderFiles } from "../compose-encoders.js";
@@ -125,9 +126,7 @@ async function filesOf(readConfig: () => Config, { configFile }: ServeOptions): 
     const { judges, encoders } = readConfig();
     const names = ["router.json", "router.safetensors", "selftest.json"];
     const checkpoints = judges.flatMap(({ checkpoint: path }) =>
-      path.endsWith(".pt")
-        ? [path, path.replace(/\.pt$/, ".selftest.json")]
-        : names.map((name) => join(path, name)),
+      isTorchFile(path) ? [path, torchSelftest(path)] : names.map((name) => join(path, name)),
     );
     return [...own, ...checkpoints, ...(await Promise.all(encoders.map(encoderFiles))).flat()];
   } catch {

@@ -1,6 +1,7 @@
 // What the commands see of the process: streams, signals, the package's folder.
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { decodeText } from "../decode-text.js";
 
 export interface Terminal {
   /** folder of package.json */
@@ -8,6 +9,8 @@ export interface Terminal {
   readonly version: string;
   readonly pid: number;
   readonly errorIsTerminal: boolean;
+  /** whether standard error is a terminal on which a line can be written anew, as a progress bar does */
+  readonly errorMovesCursor: boolean;
   readonly inputIsTerminal: boolean;
   /** writes to standard output, control characters escaped, with a line feed at the end */
   print(text: string): void;
@@ -15,7 +18,11 @@ export interface Terminal {
   note(text: string): void;
   /** From now on the process lives on when those who read its output have left. */
   outliveReaders(): void;
-  /** all of standard input */
+  /**
+   * All of standard input.
+   *
+   * @throws JudgeError `usage` for what is no UTF-8
+   */
   readInput(): Promise<string>;
   /** the name of the next SIGTERM or SIGINT; called once, since later ones are then ignored */
   nextSignal(): Promise<string>;
@@ -26,12 +33,18 @@ export interface Terminal {
   endWithin(milliseconds: number): void;
 }
 
-export function createTerminal(packageRoot: URL, version: string): Terminal {
+/** @param kind of the terminal, as TERM has it: a dumb one, such as an editor's, shows what should move its cursor */
+export function movesCursor({ isTTY }: { readonly isTTY?: boolean }, kind: string | undefined): boolean {
+  return isTTY === true && kind !== "dumb";
+}
+
+export function createTerminal(packageRoot: URL, version: string, kind: string | undefined): Terminal {
   return {
     packageRoot,
     version,
     pid: process.pid,
     errorIsTerminal: process.stderr.isTTY === true,
+    errorMovesCursor: movesCursor(process.stderr, kind),
     inputIsTerminal: process.stdin.isTTY === true,
     print: (line) => {
       process.stdout.write(`${escaped(line)}\n`);
@@ -42,7 +55,7 @@ export function createTerminal(packageRoot: URL, version: string): Terminal {
     outliveReaders: () => {
       process.stdout.removeAllListeners("error").on("error", () => {});
     },
-    readInput: () => text(process.stdin),
+    readInput: async () => decodeText(await buffer(process.stdin), "standard input", "usage"),
     nextSignal: () =>
       new Promise((resolve) => {
         // the listeners stay: a second signal must not cut the end short

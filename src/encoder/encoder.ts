@@ -78,6 +78,8 @@ export interface EncoderFacts {
   };
   /** tokens the model itself can take */
   readonly maxTokens: number;
+  /** what its files claim, where that is more */
+  readonly claimedTokens?: number;
   /** SHA-256 (hex) of the chat template; null without one */
   readonly chatTemplateHash: string | null;
   /** tokens a view needs beside the user's text, by template */

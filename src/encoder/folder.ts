@@ -5,6 +5,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod";
+import { decodeText } from "../decode-text.js";
 import { JudgeError } from "../errors.js";
 import { openRegularFile, readRegularFile, type WantedFile } from "../regular-file.js";
 import { externalLocations } from "./external-data.js";
@@ -46,7 +47,11 @@ export async function readTokenizerFolder(folder: string): Promise<TokenizerFold
   const config = await readJson(folder, "tokenizer_config.json", TokenizerConfig);
   const model = await readJson(folder, "config.json", ModelConfig);
   const chatTemplate = names.includes("chat_template.jinja")
-    ? (await readRegularFile(fileOf(folder, "chat_template.jinja", maxTextBytes))).toString("utf8")
+    ? decodeText(
+        await readRegularFile(fileOf(folder, "chat_template.jinja", maxTextBytes)),
+        "chat_template.jinja",
+        "encoder",
+      )
     : defaultTemplate(config.chat_template);
   const limits = [config.model_max_length, model.max_position_embeddings].filter(
     (limit) => typeof limit === "number",
@@ -134,7 +139,7 @@ export async function listFolder(folder: string): Promise<string[]> {
   } catch (error) {
     throw new JudgeError(
       "encoder",
-      "the encoder folder cannot be read; set the encoder's path to a folder with tokenizer.json, and with model.onnx where the model runs here",
+      `the encoder folder cannot be read: ${folder} (${(error as NodeJS.ErrnoException).code}); set the encoder's path to a folder with tokenizer.json, and with model.onnx where the model runs here`,
       {
         cause: error,
       },
@@ -146,8 +151,9 @@ async function readJson<T>(folder: string, name: string, schema: z.ZodType<T>): 
   const bytes = await readRegularFile(fileOf(folder, name, maxTextBytes));
   let content: unknown;
   try {
-    content = JSON.parse(bytes.toString("utf8"));
+    content = JSON.parse(decodeText(bytes, name, "encoder"));
   } catch (error) {
+    if (error instanceof JudgeError) throw error;
     throw new JudgeError("encoder", `${name} is not JSON; restore it from the encoder's original files`, {
       cause: error,
     });

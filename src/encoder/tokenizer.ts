@@ -2,10 +2,10 @@
 // `<|im_end|>` or `[CLS]` stays text; the template's own ids are made once. Reads no file.
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../errors.js";
+import { bertLetters } from "./bert-letters.js";
 import { runBounded } from "./bounded-run.js";
 import { chatRenderer, someDate } from "./chat-template.js";
 import type { Tokens, View } from "./encoder.js";
-import { encoderFault } from "./encoder-fault.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
 import { createReadableCheck, type TemplateWords } from "./readable-tokens.js";
 import { cutTokens } from "./truncate.js";
@@ -20,6 +20,7 @@ export interface TokenizerFiles {
 
 export interface TokenizerJson {
   readonly added_tokens?: readonly AddedToken[];
+  readonly normalizer?: unknown;
 }
 
 export interface Tokenizer {
@@ -60,11 +61,12 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
     files.config,
   );
   const whole = buildTokenizer(files.tokenizer, files.config);
+  const repair = bertLetters(files.tokenizer.normalizer);
   const unknownId = whole.unk_token_id as number | undefined;
 
   /** Ids of user text; a special id that the vocabulary itself yields becomes the unknown token. */
   const plainIds = (text: string): number[] => {
-    const ids = plain.encode(text, { add_special_tokens: false });
+    const ids = plain.encode(repair(text), { add_special_tokens: false });
     if (!ids.some((id) => specialIds.has(id) && id !== unknownId)) return ids;
     return ids.flatMap((id) => (!specialIds.has(id) ? [id] : unknownId === undefined ? [] : [unknownId]));
   };
@@ -149,21 +151,6 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
       return frame.prefixIds.length + frame.suffixIds.length + plainIds(frame.segment("")).length;
     },
   };
-}
-
-/** The tokens of each text, or its own error. */
-export function tokenizeAll(
-  tokenizer: Tokenizer,
-  texts: readonly string[],
-  view: View,
-): (Tokens | JudgeError)[] {
-  return texts.map((text) => {
-    try {
-      return tokenizer.tokenize(text, view);
-    } catch (error) {
-      return error instanceof JudgeError ? error : encoderFault("the text cannot be tokenised", error);
-    }
-  });
 }
 
 function endless(): JudgeError {

@@ -8,6 +8,7 @@ import { packagePath, readJson } from "../support/fixtures.js";
 /** group → the files of src/ it may import; within a group imports are free */
 const allowed: Readonly<Record<string, RegExp>> = {
   errors: /^$/,
+  "decode-text": /^errors\.ts$/,
   "prototype-key": /^$/,
   "visible-text": /^$/,
   abort: /^errors\.ts$/,
@@ -18,8 +19,9 @@ const allowed: Readonly<Record<string, RegExp>> = {
   wasm: /^$/,
   verdict: /^errors\.ts$/,
   head: /^(features|wasm)\//,
-  checkpoint: /^((errors|prototype-key|regular-file)\.ts$|(head|features)\/)/,
-  encoder: /^((abort|errors|regular-file|visible-text)\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
+  checkpoint: /^((decode-text|errors|prototype-key|regular-file)\.ts$|(head|features)\/)/,
+  encoder:
+    /^((abort|decode-text|errors|regular-file|visible-text)\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
   judge:
     /^((abort|errors)\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/(encoder|check-view)\.ts$)/,
   http: /^(errors\.ts$|(prompt|verdict|judge|observe)\/)/,
@@ -29,7 +31,8 @@ const allowed: Readonly<Record<string, RegExp>> = {
   "compose-encoders": /./,
   train: /^(errors\.ts$|(features|head|wasm|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
   reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
-  config: /^((errors|prototype-key|regular-file)\.ts$|verdict\/|encoder\/encoder\.ts$|prompt\/envelope\.ts$)/,
+  config:
+    /^((decode-text|errors|prototype-key|regular-file)\.ts$|verdict\/|encoder\/encoder\.ts$|prompt\/envelope\.ts$)/,
 };
 /** npm package → the files that may import it */
 const packages: Readonly<Record<string, RegExp>> = {
@@ -47,9 +50,10 @@ const packages: Readonly<Record<string, RegExp>> = {
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
   "smol-toml": /^(config-sources|cli\/(routes|costs)-file)\.ts$/,
-  zod: /^(config-schema|config-sources|config-envelopes|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/(folder|vllm\/client)|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
+  zod: /^(config-schema|config-sources|config-envelopes|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/(bert-letters|folder|vllm\/client)|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
 };
-const pure = /^(prompt|features|wasm|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/truncate\.ts$/;
+const pure =
+  /^(prompt|features|wasm|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/(bert-letters|truncate)\.ts$/;
 const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globalThis)\b/g;
 
 function groupOf(path: string): string {

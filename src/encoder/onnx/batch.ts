@@ -4,7 +4,8 @@ import { JudgeError } from "../../errors.js";
 import { faultOf } from "../../features/pooled.js";
 import type { Encoding, Tokens, View } from "../encoder.js";
 import { encoderFault } from "../encoder-fault.js";
-import { type Tokenizer, tokenizeAll } from "../tokenizer.js";
+import { tokenizeAll } from "../tokenize-all.js";
+import type { Tokenizer } from "../tokenizer.js";
 import type { EncodeWork } from "./protocol.js";
 import type { OnnxSession, Padding, Wanted } from "./session.js";
 

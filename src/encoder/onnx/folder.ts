@@ -20,7 +20,7 @@ export async function readEncoderFolder(folder: string): Promise<EncoderFolder> 
   if (!(await listFolder(folder)).includes(modelFileName)) {
     throw new JudgeError(
       "encoder",
-      `no ${modelFileName} in the encoder folder; set the encoder's path to the folder that holds it`,
+      `no ${modelFileName} in the encoder folder: ${folder}; set the encoder's path to the folder that holds it`,
     );
   }
   // onnxruntime opens model.onnx and what it names by itself, and would wait at a pipe for ever

@@ -3,6 +3,7 @@
 import { JudgeError } from "../../errors.js";
 import type { BatchLimits, Encoder, EncoderFacts } from "../encoder.js";
 import { hashEncoderFolder, hashOf, modelFileName, stampEncoderFolder } from "../folder.js";
+import { limitWarning } from "../limit-warning.js";
 import { shorten } from "../shorten.js";
 import { createBatcher } from "./batcher.js";
 import { unpackEncodings } from "./packed-encodings.js";
@@ -17,6 +18,8 @@ import { fromWire } from "./wire-error.js";
 export interface OnnxEvents {
   up(facts: LoadedFacts, how: { restarts: number; loadMs: number; process: number | null }): void;
   down(how: Down & { readonly process: number | null }): void;
+  /** of a model that works otherwise than its files say; absent: nobody is told */
+  warning?(finding: string): void;
   /** a run of so many texts begins; absent: nobody counts them */
   run?(texts: number): void;
 }
@@ -122,6 +125,8 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
           ? new JudgeError(error.code, `encoder ${parts.id}: ${error.message}`, { cause: error })
           : error;
       });
+      const limit = limitWarning(facts);
+      if (limit !== null) parts.events.warning?.(limit);
     },
     async encode(texts, options) {
       const shortened = shorten(texts, options.view);

@@ -62,15 +62,16 @@ export function createPrefixes(session: InferenceSession): Prefixes | null {
   };
 }
 
-/** Past inputs of length 0, which a decoder wants where there is no prefix. */
-export function emptyPast(session: InferenceSession, batchSize: number): Record<string, Tensor> {
+/** Past inputs of zeros, of length 0 as a decoder wants them where there is no prefix; none where the model takes none. */
+export function emptyPast(session: InferenceSession, batchSize: number, length = 0): Record<string, Tensor> {
   const feeds: Record<string, Tensor> = {};
   for (const input of session.inputMetadata) {
     if (!input.name.startsWith("past_key_values.") || !input.isTensor) continue;
     const shape = input.shape.map((size, axis) =>
-      typeof size === "number" ? size : axis === 0 ? batchSize : 0,
+      typeof size === "number" ? size : axis === 0 ? batchSize : length,
     );
-    feeds[input.name] = new Tensor("float32", new Float32Array(0), shape);
+    const size = shape.reduce((product, extent) => product * extent, 1);
+    feeds[input.name] = new Tensor("float32", new Float32Array(size), shape);
   }
   return feeds;
 }

@@ -8,9 +8,11 @@ import { JudgeError } from "../../errors.js";
 import { encoderFault } from "../encoder-fault.js";
 import { endWithParent } from "../end-with-parent.js";
 import { hashEncoderFolder, stampEncoderFolder } from "../folder.js";
-import { createTokenizer, tokenizeAll } from "../tokenizer.js";
+import { tokenizeAll } from "../tokenize-all.js";
+import { createTokenizer } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
 import { encodeBatch } from "./batch.js";
+import { usableTokens } from "./context-limit.js";
 import { readEncoderFolder } from "./folder.js";
 import { packEncodings } from "./packed-encodings.js";
 import type { Answer, Command, LoadCommand, Report, Work } from "./protocol.js";
@@ -35,7 +37,8 @@ async function load({ folder: path, files, threads, paddingSide }: LoadCommand) 
     if (!isAsHashed || (await stampEncoderFolder(path)) !== stamp) throw changed();
   }
   const padding: Padding = { side: paddingSide, padId: folder.padId };
-  return { folder, tokenizer, session, weightHashes, padding, clock: () => performance.now() };
+  const maxTokens = await usableTokens(folder.maxTokens, (tokens) => session.runs(tokens, folder.padId));
+  return { folder, tokenizer, session, weightHashes, maxTokens, padding, clock: () => performance.now() };
 }
 
 async function loadModel(modelFile: string, threads: number) {
@@ -59,13 +62,14 @@ function changed(): JudgeError {
   );
 }
 
-function factsOf({ folder, tokenizer, session, weightHashes }: Loaded, threads: number): Report {
+function factsOf({ folder, tokenizer, session, weightHashes, maxTokens }: Loaded, threads: number): Report {
   return {
     kind: "loaded",
     facts: {
       hiddenSize: session.hiddenSize,
       layers: session.layers,
-      maxTokens: folder.maxTokens,
+      maxTokens,
+      ...(maxTokens < folder.maxTokens && { claimedTokens: folder.maxTokens }),
       ...tokenizerFacts(folder.tokenizer, tokenizer),
       device: "cpu",
       runtime,

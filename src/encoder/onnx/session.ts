@@ -34,6 +34,8 @@ export interface OnnxSession {
     padding?: Padding,
     prefix?: readonly number[],
   ): Promise<Map<PooledKey, Float32Array>[]>;
+  /** Whether a text of so many tokens runs. A decoder gets all but the last as its past, which costs next to nothing. */
+  runs(tokens: number, padId: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -123,6 +125,24 @@ export async function loadSession(
         output.dispose();
       }
       return pooled;
+    },
+    async runs(tokens, padId) {
+      const past = emptyPast(session, 1, tokens - 1);
+      const sequence = Object.keys(past).length > 0 ? 1 : tokens;
+      // some models give padding no position
+      const ids = new BigInt64Array(sequence).fill(padId === 0 ? 1n : 0n);
+      const feeds: Record<string, Tensor> = {
+        input_ids: new Tensor("int64", ids, [1, sequence]),
+        attention_mask: new Tensor("int64", new BigInt64Array(tokens).fill(1n), [1, tokens]),
+        ...past,
+      };
+      try {
+        const outputs = await session.run(feeds, [outputName(layers.at(-1)!)]);
+        for (const output of Object.values(outputs)) output.dispose();
+        return true;
+      } catch {
+        return false;
+      }
     },
     close: () => session.release(),
   };

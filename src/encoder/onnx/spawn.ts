@@ -10,7 +10,7 @@ const hugePages = "glibc.malloc.hugetlb=1";
 
 /** A process that waits for its first command, on an IPC channel with structured clone. */
 export function spawnEncoder(): ChildProcess {
-  return spawnChild(new URL("./process.js", import.meta.url), {
+  return spawnChild(new URL("./start.js", import.meta.url), {
     env: { GLIBC_TUNABLES: withHugePages(process.env.GLIBC_TUNABLES) },
   });
 }

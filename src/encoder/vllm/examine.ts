@@ -3,7 +3,8 @@
 import { asJudgeError, JudgeError } from "../../errors.js";
 import { type Finding, faultFinding, finding } from "../finding.js";
 import { readTokenizerFolder } from "../folder.js";
-import { createTokenizer, tokenizeAll } from "../tokenizer.js";
+import { loadTokenizer } from "../load-tokenizer.js";
+import { tokenizeAll } from "../tokenize-all.js";
 import { examineFolder } from "./examine-folder.js";
 import { examineServer, type Served } from "./examine-server.js";
 import type { VllmEncoderParts } from "./parts.js";
@@ -28,7 +29,7 @@ export async function examineVllm(parts: VllmEncoderParts): Promise<Finding[]> {
 async function tokenizeSample(folder: string): Promise<{ ids: readonly number[] | null; finding: Finding }> {
   try {
     const { tokenizer: files } = await readTokenizerFolder(folder);
-    const tokenizer = createTokenizer(files);
+    const tokenizer = await loadTokenizer(files);
     const [tokens] = tokenizeAll(tokenizer, [sample], {
       template: "none",
       maxTokens: 64,

@@ -6,9 +6,11 @@ import { orderWarning } from "../captured-order.js";
 import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
 import { encoderFault } from "../encoder-fault.js";
 import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
+import { loadTokenizer } from "../load-tokenizer.js";
 import { overloaded } from "../overloaded.js";
 import { shorten } from "../shorten.js";
-import { createTokenizer, type Tokenizer, tokenizeAll } from "../tokenizer.js";
+import { tokenizeAll } from "../tokenize-all.js";
+import type { Tokenizer } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
 import { createTurns } from "../turns.js";
 import { createClient } from "./client.js";
@@ -123,7 +125,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       readTokenizerFolder(parts.folder),
       hashEncoderFolder(parts.folder),
     ]);
-    tokenizer = createTokenizer(folder.tokenizer);
+    tokenizer = await loadTokenizer(folder.tokenizer);
     const { hiddenSize } = await probe.start();
     const models = await call(undefined, client.models);
     const context = models.find((model) => model.id === parts.servedModel)?.contextLength;

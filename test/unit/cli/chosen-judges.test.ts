@@ -14,7 +14,7 @@ const config = parseConfig(tinyConfig);
 const encoder = fixturePath("tiny-encoder");
 const two = fixturePath("checkpoints/router-json-v1");
 const four = fixturePath("checkpoints/router-json-v1-four-outputs");
-const terminal = { ...createTerminal(packageRoot, "0"), errorIsTerminal: false };
+const terminal = { ...createTerminal(packageRoot, "0", "dumb"), errorIsTerminal: false };
 const texts = Array.from({ length: 20 }, (_, index) => `Task ${index}: add ${index} and ${index * 3}.`);
 
 test("checkpoints stand on one encoder, and texts are encoded once for all of them", async (context) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import fc from "fast-check";
+import { bertLetters } from "../../../src/encoder/bert-letters.js";
 import type { View } from "../../../src/encoder/encoder.js";
 import { readEncoderFolder } from "../../../src/encoder/onnx/folder.js";
 import { createTokenizer } from "../../../src/encoder/tokenizer.js";
@@ -71,6 +72,38 @@ test("one visible character is read, of several bytes and beside unknown ones to
     for (const text of ["a", "數", "🙂", "\u{20000}", "\n.", " )", ":)", "\ue000"])
       assert.deepEqual(unreadable(encoder, text), [false, false], text);
   }
+});
+
+/** Ids that Python's tokenizers 0.23.3 gives for these texts with the fast judge's tokenizer.json. */
+const pythonIds: readonly (readonly [text: string, ids: readonly number[]])[] = [
+  ["ΟΔΟΣ", [101, 1169, 29722, 29730, 29733, 102]],
+  [
+    "Ο ΚΟΣΜΟΣ, ΑΣ ΠΑΜΕ.",
+    [
+      101, 1169, 1164, 29730, 29733, 29728, 29730, 29733, 1010, 1155, 29733, 1170, 14608, 29728, 29723, 1012,
+      102,
+    ],
+  ],
+  ["Σ", [101, 1173, 102]],
+  ["ὈΔΥΣΣΕΎΣ", [101, 1169, 29722, 29735, 29733, 29733, 29723, 29735, 29733, 102]],
+  ["\u{20BB7}野家", [101, 100, 1963, 1825, 102]],
+  ["a\u{2F82B}b", [101, 1037, 1781, 1038, 102]],
+  ["x\u{2A700}\u{2CEAF}y", [101, 1060, 100, 100, 1061, 102]],
+];
+test("minilm: capital sigma at a word's end and Han beyond the first plane are read as in Python", () => {
+  for (const [text, wanted] of pythonIds) assert.deepEqual(minilm.ids(text), wanted, text);
+});
+
+test("what does not lower letters, or set Han apart, is left as it is", () => {
+  const text = "ΟΔΟΣ \u{20BB7}野家";
+  assert.equal(bertLetters(null)(text), text);
+  assert.equal(bertLetters({ type: "NFC" })(text), text);
+  assert.equal(
+    bertLetters({ type: "BertNormalizer", lowercase: false, handle_chinese_chars: false })(text),
+    text,
+  );
+  const nested = { type: "Sequence", normalizers: [{ type: "NFC" }, { type: "Lowercase" }] };
+  assert.equal(bertLetters(nested)(text), "ΟΔΟσ \u{20BB7}野家");
 });
 
 const lookAlikes = [
