@@ -53,8 +53,12 @@ export function saveFile(path: string, bytes: Uint8Array): Promise<void> {
   return saveFiles(dirname(path), { [basename(path)]: bytes });
 }
 
-/** Files of these names are a checkpoint's where its router.json lies beside them, or the one that a killed writer left. */
-async function refuseForeign(folder: string, names: readonly string[]): Promise<void> {
+/**
+ * Files of these names are a checkpoint's where its router.json lies beside them, or the one that a killed writer left.
+ *
+ * @throws JudgeError `checkpoint` naming a file that is somebody else's
+ */
+export async function refuseForeign(folder: string, names: readonly string[]): Promise<void> {
   if ((await isCheckpointFile(join(folder, seal))) || (await exists(join(folder, partName(seal))))) return;
   for (const name of names) {
     if (!(await exists(join(folder, name)))) continue;

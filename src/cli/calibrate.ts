@@ -8,13 +8,13 @@ import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { chooseThreshold, type ThresholdChoice, type ThresholdTarget } from "../train/threshold.js";
 import { chosenEnvelopes, type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
-import { readLabels, type SplitChoice } from "./label-file.js";
-import { measuredRows } from "./measured-rows.js";
+import { checkSplits, readLabels } from "./label-file.js";
+import { type MeasuredChoice, measuredRows } from "./measured-rows.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 import { amount } from "./text-table.js";
 
-export interface CalibrateCommand extends JudgeChoice, SplitChoice {
+export interface CalibrateCommand extends JudgeChoice, MeasuredChoice {
   readonly labels: string;
   /** the weak model's output; without it, the judge's own */
   readonly weak?: string | undefined;
@@ -43,16 +43,18 @@ export async function calibrateCommand(
 ): Promise<void> {
   checkTargets(options);
   const labels = await readLabels(options.labels, await chosenEnvelopes(config, options));
+  checkSplits(labels, options, options.labels);
   const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
   const choice = await withChosenJudge(config, options, async (judge) => {
     const route = routeOf(labels, judge, options);
-    const rows = routeRows(labels, route, options);
+    const rows = routeRows(labels, route, { options, terminal });
     const texts = rows.map(({ text }) => text);
     const target = await targetOf(options, route, () => costsOf(judge, costsFile, { labels, route, texts }));
     const [predicted] = await predict([judge], texts, terminal);
-    const solved = (output: number) => Uint8Array.from(rows, (row) => (row.labels[output] === true ? 1 : 0));
+    const solved = (output: number) => Float64Array.from(rows, (row) => row.labels[output]!);
     const strongSolved = route.strong === null ? null : solved(1);
-    const weight = Float64Array.from(rows, (row) => row.weight);
+    // as often as every output of the route has answered
+    const weight = Float64Array.from(rows, (row) => row.weight * Math.min(...row.samples));
     return chooseThreshold(
       { p: predicted!.get(route.weak)!, weakSolved: solved(0), strongSolved, weight },
       target,
@@ -87,13 +89,17 @@ function routeOf(labels: Labels, judge: Judge, options: CalibrateCommand): Route
 }
 
 /** The rows to choose on, the weak output's label first; none that was trained on. */
-function routeRows(labels: Labels, { weak, strong }: Route, options: SplitChoice): LabelRow[] {
+function routeRows(
+  labels: Labels,
+  { weak, strong }: Route,
+  { options, terminal }: { options: MeasuredChoice; terminal: Terminal },
+): LabelRow[] {
   const all = withOutputs(labels, strong === null ? [weak] : [weak, strong]);
-  const rows = measuredRows({ rows: all }, options).filter(({ labels }) =>
+  const rows = measuredRows({ rows: all }, options, terminal).filter(({ labels }) =>
     labels.every((label) => label !== null),
   );
   if (rows.length > 0) return rows;
-  throw new JudgeError("usage", "no labelled rows; name a split that the file has");
+  throw new JudgeError("usage", "no labelled rows; name another split, or label them");
 }
 
 async function targetOf(

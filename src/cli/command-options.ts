@@ -42,7 +42,8 @@ export function withLabels(command: Command): Command {
     .option("--checkpoint <path>", "a checkpoint instead; needs --encoder")
     .option("--encoder <folder>", "folder with model.onnx, or a configured encoder")
     .option("--split <name>", "rows of this split; without it, all but those for training")
-    .option("--train-split <name>", "rows the judge was trained on", "train")
+    .option("--train-split <name>", 'rows the judge was trained on; without it, those of "train"')
+    .option("--drop-overlap", "leave out rows that were trained on, which are refused else")
     .option("--costs <file>", "cost of a request by output, TOML or JSON; without it, the checkpoint's")
     .option("--seed <number>", "of the bootstrap", numberOf, 1)
     .option("--json", "as JSON");
@@ -53,7 +54,10 @@ export function withTrainInput(command: Command): Command {
   return withSettings(command)
     .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
     .requiredOption("--encoder <folder>", "folder with model.onnx, or a configured encoder")
-    .option("--train-split <name>", "rows of this split; where the file has none, all rows", "train")
+    .option(
+      "--train-split <name>",
+      'rows of this split; without it, those of "train", and all where no row names a split',
+    )
     .option("--max-tokens <number>", "of a prompt", countOf)
     .addOption(
       new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),

@@ -1,4 +1,4 @@
-// Reads a file of costs for the commands, TOML or JSON by its ending, and applies it to the outputs of a label file.
+// Reads a file of costs for the commands, TOML or JSON, and applies it to the outputs of a label file.
 import { parse as parseToml, TomlError } from "smol-toml";
 import { hint } from "../config-sources.js";
 import type { Encoder } from "../encoder/encoder.js";
@@ -7,7 +7,8 @@ import { quantile } from "../train/bootstrap.js";
 import { type Costs, type GivenCosts, parseCosts, requestCosts } from "../train/costs.js";
 import { quoted } from "../train/label-record.js";
 import type { Labels } from "../train/labels.js";
-import { readText } from "./label-file.js";
+import { startsAsObject } from "./file-form.js";
+import { inFile, readText } from "./read-text.js";
 
 export interface CostsFile {
   readonly file: string;
@@ -64,23 +65,15 @@ async function medianTokens(encoder: Encoder, texts: readonly string[]): Promise
   return counts.length === 0 ? 0 : quantile(Float64Array.from(counts).sort(), 0.5);
 }
 
-function inFile<T>(file: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof JudgeError)) throw error;
-    throw new JudgeError("usage", `${file}: ${error.message}`, { cause: error });
-  }
-}
-
 function parseContent(file: string, content: string): unknown {
+  const isJson = /\.json$/i.test(file) || startsAsObject(content);
   try {
-    return file.endsWith(".json") ? JSON.parse(content) : parseToml(content);
+    return isJson ? JSON.parse(content) : parseToml(content);
   } catch (error) {
     // the parsers' own messages quote the text
     const place =
       error instanceof TomlError ? `line ${error.line}, column ${error.column}: not TOML` : "not JSON";
-    throw new JudgeError("usage", `${place}; a file of costs is TOML, or JSON where it ends with .json`, {
+    throw new JudgeError("usage", `${place}; a file of costs is TOML or JSON`, {
       cause: error,
     });
   }

@@ -58,6 +58,9 @@ export async function encodeRows(
   return caches;
 }
 
+/** Of feature-cache.ts, and of what the tokenizer makes of a text: with another number, old files are not read. */
+const recordForm = 2;
+
 async function openCaches(
   { facts }: Encoder,
   { view, layers, pooling }: WantedFeatures,
@@ -68,7 +71,7 @@ async function openCaches(
     for (const mode of pooling) {
       const name = createHash("sha256")
         // another runtime's features differ in their last digits, which makes another head
-        .update(JSON.stringify([view, layer, mode, facts.runtime ?? null]))
+        .update(JSON.stringify([recordForm, view, layer, mode, facts.runtime ?? null]))
         .digest("hex");
       const file = join(folder, `${facts.hash}-${name.slice(0, 16)}.features`);
       caches.set(pooledKey(layer, mode), await openFeatureCache(file, facts.hiddenSize));

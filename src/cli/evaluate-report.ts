@@ -32,7 +32,7 @@ function renderOutput({ output, all, thresholds, groups, sources }: OutputReport
   const names = all.against.map(({ name }) => `${name} (judge minus it)`);
   const points = thresholds[0]?.points ?? [];
   return [
-    `${output}: ${all.rows} labelled rows, ${percent(all.solvedShare)} solved`,
+    `${output}: ${all.rows} labelled rows${all.answers === all.rows ? "" : ` with ${all.answers} answers`}, ${percent(all.solvedShare)} solved`,
     table([["", "judge", ...names], ...figures, agreementRow(all)]),
     table([
       ["threshold", "weak share", "error share", "weak accuracy"],

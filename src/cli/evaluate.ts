@@ -1,5 +1,7 @@
 // `evaluate`: how good a judge is on labelled prompts, against floors, other checkpoints and recorded scores.
-import { writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { saveFile } from "../checkpoint/save.js";
+import { trySaving } from "../checkpoint/save-trial.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
@@ -9,15 +11,18 @@ import { fitFloors } from "../train/floors.js";
 import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";
 import { parseScores } from "../train/scores.js";
 import { listWrongDecisions } from "../train/wrong-decisions.js";
+import { answerNotes } from "./answer-notes.js";
 import { chosenEnvelopes, type JudgeChoice, withChosenJudge } from "./chosen-judges.js";
 import { applyCosts, type CostsFile, readCosts } from "./costs-file.js";
 import { renderReport } from "./evaluate-report.js";
-import { readLabels, readText, type SplitChoice } from "./label-file.js";
-import { measuredRows, trainedRows } from "./measured-rows.js";
+import { isJsonLines } from "./file-form.js";
+import { checkSplits, readLabels } from "./label-file.js";
+import { type MeasuredChoice, measuredRows, trainedRows } from "./measured-rows.js";
+import { inFile, readText } from "./read-text.js";
 import { predict } from "./score-rows.js";
 import type { Terminal } from "./terminal.js";
 
-export interface EvaluateCommand extends JudgeChoice, SplitChoice {
+export interface EvaluateCommand extends JudgeChoice, MeasuredChoice {
   readonly labels: string;
   /** checkpoints on the same encoder, or files of recorded scores (.jsonl) */
   readonly against: readonly string[];
@@ -50,10 +55,13 @@ export async function evaluateCommand(
   terminal: Terminal,
 ): Promise<void> {
   const labels = await readLabels(options.labels, await chosenEnvelopes(config, options));
+  checkSplits(labels, options, options.labels);
+  if (options.errors !== undefined) await trySaving(dirname(options.errors));
+  for (const note of answerNotes(labels.report.outputs)) terminal.note(note);
   const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
-  const others = options.against.filter((path) => !isScores(path));
+  const others = options.against.filter((path) => !isJsonLines(path));
   const report = await withChosenJudge(config, { ...options, others }, async (...judges) => {
-    const task = createTask(labels, judges, options);
+    const task = createTask(labels, judges, { options, terminal });
     const costs = await costsOf(judges[0], task, costsFile);
     const predictions = await predictAll(judges, task, { options, terminal });
     const { seed, threshold } = options;
@@ -61,14 +69,18 @@ export async function evaluateCommand(
     if (options.errors !== undefined) {
       const p = predictions.judge.byOutput[task.ownOutput]!;
       const wrong = listWrongDecisions(task.rows, p, { output: task.ownOutput, threshold });
-      await writeFile(options.errors, writeCsv(wrong));
+      await saveFile(options.errors, new TextEncoder().encode(writeCsv(wrong)));
     }
     return report;
   });
   terminal.print(options.json ? JSON.stringify(report, null, 2) : renderReport(report));
 }
 
-function createTask(labels: Labels, [judge, ...others]: Judges, options: EvaluateCommand): Task {
+function createTask(
+  labels: Labels,
+  [judge, ...others]: Judges,
+  { options, terminal }: { options: EvaluateCommand; terminal: Terminal },
+): Task {
   const labelled = { file: options.labels, outputNames: labels.outputNames };
   const outputNames = commonOutputs(labelled, judge, "the judge");
   for (const other of others) commonOutputs({ ...labelled, outputNames }, other, other.checkpoint.path);
@@ -77,7 +89,7 @@ function createTask(labels: Labels, [judge, ...others]: Judges, options: Evaluat
   return {
     labels,
     outputNames,
-    rows: measuredRows({ rows: all }, options),
+    rows: measuredRows({ rows: all }, options, terminal),
     trainRows: trainRows.length === 0 ? null : trainRows,
     ownOutput: Math.max(0, outputNames.indexOf(judge.output)),
   };
@@ -104,7 +116,7 @@ async function predictAll(
   { outputNames, rows, trainRows, ownOutput }: Task,
   { options, terminal }: { options: EvaluateCommand; terminal: Terminal },
 ): Promise<Pick<EvaluateInput, "judge" | "against">> {
-  const scores = await readScores(options.against.filter(isScores), { rows, outputNames }, ownOutput);
+  const scores = await readScores(options.against.filter(isJsonLines), { rows, outputNames }, ownOutput);
   const texts = rows.map(({ text }) => text);
   const [own, ...others] = (await predict(judges, texts, terminal)).map((byName, index): Predictions => {
     const { id, checkpoint } = judges[index]!;
@@ -137,10 +149,6 @@ function commonOutputs(
   );
 }
 
-function isScores(path: string): boolean {
-  return path.endsWith(".jsonl");
-}
-
 /** @throws JudgeError `usage` naming the file */
 async function readScores(
   files: readonly string[],
@@ -149,13 +157,7 @@ async function readScores(
 ): Promise<Predictions[]> {
   const read = files.map(async (file): Promise<Predictions> => {
     const content = await readText(file);
-    try {
-      const { byOutput } = parseScores(content, task, pSolveOutput);
-      return { name: file, byOutput };
-    } catch (error) {
-      if (!(error instanceof JudgeError)) throw error;
-      throw new JudgeError("usage", `${file}: ${error.message}`, { cause: error });
-    }
+    return { name: file, byOutput: inFile(file, () => parseScores(content, task, pSolveOutput)) };
   });
   return await Promise.all(read);
 }

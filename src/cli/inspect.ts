@@ -3,6 +3,7 @@ import * as z from "zod";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import { RouterJson2 } from "../checkpoint/router-json-2.js";
 import { rawSizeOf } from "../head/weights.js";
+import { keepsOrder } from "../train/platt.js";
 import { type HeadFacts, headFacts, headFactsText } from "./head-facts.js";
 import { printable, type Terminal } from "./terminal.js";
 
@@ -62,8 +63,18 @@ function describe(checkpoint: Checkpoint, trained: HeadFacts) {
 }
 
 /** What makes a checkpoint harder to trust; none of it stops a server. */
-function problemsOf({ head, selftest, encoderFiles, view }: Checkpoint): string[] {
+function problemsOf({ head, selftest, encoderFiles, view, training }: Checkpoint): string[] {
+  const upsideDown = head.outputNames.filter((_, output) => {
+    const calibration = head.calibration[output];
+    return calibration != null && !keepsOrder(calibration);
+  });
+  const { warnings } = training;
   return [
+    ...(Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === "string") : []),
+    ...upsideDown.map(
+      (name) =>
+        `${name}: its calibration has no positive slope and turns the judge upside down; train it again`,
+    ),
     selftest === null && "no selftest: that weights and encoder are undamaged and fit cannot be told at load",
     Object.keys(encoderFiles).length === 0 &&
       "the encoder is known by name only: another model of that name would pass",

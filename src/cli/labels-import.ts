@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { saveFile } from "../checkpoint/save.js";
 import { JudgeError } from "../errors.js";
 import { importRoutellm, type RoutellmFile } from "../train/routellm.js";
-import { readText } from "./label-file.js";
+import { readText } from "./read-text.js";
 import type { Terminal } from "./terminal.js";
 
 /** @throws JudgeError `usage` for a folder that is no clone, or a file that is not of its form */
@@ -28,24 +28,32 @@ export async function importRoutellmCommand(
   }
 }
 
+/** Where the records lie in a clone, in this year's and in earlier ones, or in their folder alone. */
+const recordFolders = ["routellm/evals", "src/routellm/evals", "evals", "."];
+
 async function readClone(clone: string): Promise<RoutellmFile[]> {
-  const mmlu = join(clone, "evals", "mmlu", "responses");
-  let names: string[];
-  try {
-    names = (await readdir(mmlu)).filter((name) => /^mmlu_.+\.csv$/.test(name)).sort();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError(
-      "usage",
-      `${mmlu} cannot be read (${code}); give the folder of a clone of RouteLLM`,
-      { cause: error },
-    );
-  }
+  const evals = await findRecords(clone);
+  const mmlu = join(evals, "mmlu", "responses");
+  const names = (await readdir(mmlu)).filter((name) => mmluFile.test(name)).sort();
   const paths = [
     ...names.map((name) => ({ group: name.slice("mmlu_".length, -".csv".length), path: join(mmlu, name) })),
-    { group: "gsm8k", path: join(clone, "evals", "gsm8k", "gsm8k_responses.csv") },
+    { group: "gsm8k", path: join(evals, "gsm8k", "gsm8k_responses.csv") },
   ];
   const files: RoutellmFile[] = [];
   for (const { group, path } of paths) files.push({ group, name: path, content: await readText(path) });
   return files;
+}
+
+const mmluFile = /^mmlu_.+\.csv$/;
+
+/** @throws JudgeError `usage` where none of the folders has records of MMLU */
+async function findRecords(clone: string): Promise<string> {
+  for (const folder of recordFolders) {
+    const names = await readdir(join(clone, folder, "mmlu", "responses")).catch(() => []);
+    if (names.some((name) => mmluFile.test(name))) return join(clone, folder);
+  }
+  throw new JudgeError(
+    "usage",
+    `${clone} has no mmlu/responses/mmlu_*.csv in ${recordFolders.slice(0, -1).join(", ")} or itself; give the folder of a clone of RouteLLM`,
+  );
 }

@@ -7,6 +7,7 @@ import { renderCapability } from "../http/content.js";
 import { toResult } from "../http/score-route.js";
 import type { Judge } from "../judge/judge.js";
 import { promptText } from "../prompt/judged-text.js";
+import { wanted } from "../train/json-rows.js";
 import { withNamedJudge } from "./chosen-judges.js";
 import { readJsonLines } from "./json-lines.js";
 import { scoreWithProgress } from "./score-rows.js";
@@ -21,7 +22,7 @@ export interface ScoreOptions {
   readonly judge?: string | undefined;
 }
 
-const Row = z.looseObject({ prompt: z.string() });
+const Row = z.looseObject({ prompt: z.string(wanted("a string")) });
 type Row = z.infer<typeof Row>;
 
 /** @throws JudgeError `usage`, `config`, `checkpoint`, `encoder` */

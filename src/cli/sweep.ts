@@ -165,6 +165,9 @@ function render({ rows, outputNames, choices, best, meanAuc }: Result): string {
     `AUC of logistic regression on ${rows} rows, out of ${usualFolds.folds} folds`,
     table([["layer", "pooling", "PCA", ...(several ? ["mean"] : []), ...outputNames], ...lines]),
     `best of ${choices.length}: ${estimate(meanAuc)}; choices within this interval hardly differ, and the best of many looks better than it is`,
+    ...((meanAuc.low ?? 0) > 0.5
+      ? []
+      : ["no choice differs from chance (0.5) on these rows: nothing shows that they can be learned"]),
     `train --layer ${layer} --pooling ${pooling} --pca ${pcaSize}`,
   ].join("\n\n");
 }

@@ -5,16 +5,19 @@ import { checkView } from "../encoder/check-view.js";
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import type { Envelope } from "../prompt/envelope.js";
+import { quoted } from "../train/label-record.js";
 import type { LabelRow, Labels } from "../train/labels.js";
 import { countLabels, expectedInterval, labelProblems } from "../train/labels-report.js";
+import { answerNotes } from "./answer-notes.js";
+import { checkSplit, usualTrainSplit } from "./label-file.js";
 import type { Terminal } from "./terminal.js";
 
 export interface TrainInput {
   readonly labels: string;
   /** encoder folder, or the id of a configured encoder */
   readonly encoder: string;
-  /** rows of this split; where the file has none of it, all */
-  readonly trainSplit: string;
+  /** rows of this split; absent: those of `usualTrainSplit`, and all where no row names a split */
+  readonly trainSplit?: string | undefined;
   readonly maxTokens?: number | undefined;
   readonly truncation: Truncation;
   readonly chatTemplateKwargs?: NonNullable<View["templateArguments"]> | undefined;
@@ -36,8 +39,7 @@ export function trainingRows(
   { labels: file, trainSplit }: TrainInput,
   terminal: Terminal,
 ): readonly LabelRow[] {
-  const inSplit = all.filter(({ split }) => split === trainSplit);
-  const rows = inSplit.length === 0 ? all : inSplit;
+  const rows = chooseRows(all, trainSplit, file);
   const counts = countLabels(rows, outputNames);
   for (const problem of labelProblems(counts)) {
     if ("rows" in problem) {
@@ -58,14 +60,12 @@ export function trainingRows(
     if (expected === null) continue;
     const { auc, halfWidth, wanted } = expected;
     terminal.note(
-      `${count.output} has ${count.solved + count.failed} labelled rows, ${count.solved} of them solved: on so many an AUC of ${auc} is known to ± ${halfWidth.toFixed(3)} only (95 %); give ${wanted} and more to tell judges apart`,
+      `${count.output} has ${count.rows} labelled rows, ${Math.round(count.solved)} of them solved: on so many an AUC of ${auc} is known to ± ${halfWidth.toFixed(3)} only (95 %); give ${wanted} and more to tell judges apart`,
     );
   }
-  if (report.conflicts.length > 0) {
-    terminal.print(
-      `note: ${report.conflicts.length} prompts have labels that contradict each other; those are left out`,
-    );
-  }
+  for (const note of answerNotes(counts)) terminal.note(note);
+  if (report.ignoredFields.length > 0)
+    terminal.note(`${file}: nothing reads ${report.ignoredFields.map((field) => quoted(field)).join(", ")}`);
   return rows;
 }
 
@@ -75,6 +75,18 @@ export function trainingEnvelopes(
   input: Pick<TrainInput, "envelopes">,
 ): readonly Envelope[] {
   return input.envelopes === "strip" ? [...envelopes, ...ownEnvelopes] : [];
+}
+
+/** @throws JudgeError `usage` where rows name splits and none is this one: the others are for testing */
+function chooseRows(
+  rows: readonly LabelRow[],
+  trainSplit: string | undefined,
+  file: string,
+): readonly LabelRow[] {
+  if (trainSplit === undefined && rows.every(({ split }) => split === null)) return rows;
+  const name = trainSplit ?? usualTrainSplit;
+  checkSplit(rows, name, { file, option: "--train-split" });
+  return rows.filter(({ split }) => split === name);
 }
 
 /** @param option names the layers in a message, as the user gave them */

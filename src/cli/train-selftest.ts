@@ -6,18 +6,20 @@ import type { Encoder, Tokens, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import type { HeadWeights } from "../head/weights.js";
 import { readableText } from "../prompt/judged-text.js";
+import { wanted } from "../train/json-rows.js";
 import type { LabelRow, Labels } from "../train/labels.js";
 import { normaliseText } from "../train/normalise.js";
 import { predictTable } from "../train/predict.js";
 import type { Table } from "../train/scaler.js";
+import { isJsonLines } from "./file-form.js";
 import { readJsonLines } from "./json-lines.js";
-import { readText } from "./label-file.js";
+import { readText } from "./read-text.js";
 import type { Terminal } from "./terminal.js";
 
 const selftestRows = 5;
 const selftestTolerance = 1e-4;
 
-const Row = z.looseObject({ prompt: z.string() });
+const Row = z.looseObject({ prompt: z.string(wanted("a string")) });
 
 /**
  * The texts of the selftest: the shortest of the file, or without one, of the rows that are trained on.
@@ -29,27 +31,52 @@ export async function selftestTexts(
   trained: readonly string[],
   { rows }: Labels,
 ): Promise<string[]> {
-  const texts = file === undefined ? trained : await readPrompts(file, rows);
-  return [...new Set(texts)].sort((a, b) => a.length - b.length).slice(0, selftestRows);
-}
-
-/**
- * The prompts of a file, one a line, or a JSON object with "prompt" a line where its name ends with `.jsonl`. Blank ones
- * are passed over, and so is every prompt of the labels, whatever its split: none gets into the checkpoint this way.
- */
-async function readPrompts(file: string, labelled: readonly LabelRow[]): Promise<string[]> {
-  const given = file.endsWith(".jsonl")
-    ? (await readJsonLines(file, Row, 'a JSON object with a string "prompt"')).map(({ prompt }) => prompt)
-    : (await readText(file)).replace(/^\uFEFF/, "").split(/\r?\n/);
-  const known = new Set(labelled.map(({ text }) => normaliseText(text)));
-  const prompts = given
-    .flatMap((prompt) => readableText(prompt) ?? [])
-    .filter((text) => !known.has(normaliseText(text)));
-  if (prompts.length > 0) return prompts;
+  if (file === undefined) return shortest(trained);
+  const isLabelled = createLabelledTest(rows);
+  const texts = shortest((await readPrompts(file)).filter((text) => !isLabelled(text)));
+  if (texts.length > 0) return texts;
   throw new JudgeError(
     "usage",
     `${file} has no prompt that is not in the labels; give --selftest a file of other prompts`,
   );
+}
+
+function shortest(texts: readonly string[]): string[] {
+  return [...new Set(texts)].sort((a, b) => a.length - b.length).slice(0, selftestRows);
+}
+
+/** The prompts of a file, one a line, or by its ending one JSON object with "prompt" a line. Blank ones are passed over. */
+async function readPrompts(file: string): Promise<string[]> {
+  const prompts = isJsonLines(file)
+    ? (await readJsonLines(file, Row, 'a JSON object with a string "prompt"')).map(({ prompt }) => prompt)
+    : readLines(file, await readText(file));
+  return prompts.flatMap((prompt) => readableText(prompt) ?? []);
+}
+
+/** A line of JSON or CSV, taken for a prompt, would bring what the file says of it into the checkpoint. */
+function readLines(file: string, content: string): string[] {
+  const lines = content.split(/\r?\n/);
+  const place = lines.findIndex((line) => /^\s*[{[]/.test(line));
+  const isTable = /\.[ct]sv$/i.test(file) || /^"?question"?,/.test(content);
+  if (place < 0 && !isTable) return lines;
+  const finding = isTable ? "found a table" : `found JSON in line ${place + 1}`;
+  throw new JudgeError(
+    "usage",
+    `${file}: ${finding}, wanted one prompt a line; name it .jsonl or .ndjson where each line is an object with "prompt"`,
+  );
+}
+
+/** Shorter prompts stand in other texts by chance. */
+const tellingCharacters = 24;
+
+/** Whether a text is a prompt of the labels, whatever its split, or holds one. */
+function createLabelledTest(rows: readonly LabelRow[]): (text: string) => boolean {
+  const known = new Set(rows.map(({ text }) => normaliseText(text)));
+  const telling = [...known].filter((text) => text.length >= tellingCharacters);
+  return (text) => {
+    const normalised = normaliseText(text);
+    return known.has(normalised) || telling.some((prompt) => normalised.includes(prompt));
+  };
 }
 
 /** A prompt of a selftest, as the encoder reads it. */

@@ -2,9 +2,11 @@
 // out-of-fold predictions, written as router.json format 2 with a selftest.
 import { createHash } from "node:crypto";
 import type { CheckpointContent } from "../checkpoint/content.js";
+import { isTorchFile } from "../checkpoint/load.js";
 import type { RouterJson2, TrainedView } from "../checkpoint/router-json-2.js";
 import { writeRouterJson2 } from "../checkpoint/router-json-write.js";
-import { saveFiles } from "../checkpoint/save.js";
+import { refuseForeign, saveFiles } from "../checkpoint/save.js";
+import { trySaving } from "../checkpoint/save-trial.js";
 import { type Selftest, writeSelftest } from "../checkpoint/selftest.js";
 import { composeEncoder } from "../compose-encoders.js";
 import type { Config } from "../config.js";
@@ -14,18 +16,15 @@ import { pooledKey } from "../features/pooled.js";
 import type { PoolingMode } from "../features/pooling.js";
 import type { HeadWeights } from "../head/weights.js";
 import type { Costs } from "../train/costs.js";
-import { type FitFacts, type FitInput, fitHead } from "../train/fit.js";
-import { createSeedWorkers } from "../train/fit-workers.js";
-import { outOfFold, selectRows, smallestTraining, usualFolds } from "../train/folds.js";
-import { outOfFoldAuc } from "../train/out-of-fold-auc.js";
-import { calibrateHead } from "../train/platt.js";
-import { predictTable } from "../train/predict.js";
+import type { FitInput } from "../train/fit.js";
+import { smallestTraining, usualFolds } from "../train/folds.js";
 import type { Table } from "../train/scaler.js";
 import { commandRuntime, encoderConfig } from "./chosen-judges.js";
 import { applyCosts, readCosts } from "./costs-file.js";
 import { encodeRows } from "./encode-rows.js";
 import { readLabels } from "./label-file.js";
 import type { Terminal } from "./terminal.js";
+import { type Fitted, fitCalibrated } from "./train-fit.js";
 import {
   checkLayers,
   type TrainInput,
@@ -48,11 +47,9 @@ export interface TrainCommand extends TrainInput {
   readonly selftest?: string | undefined;
 }
 
-/** Fewer than the final head's: the folds only measure how far its probabilities are off. */
-const foldSeeds = [42, 43, 44, 45, 46];
-
 /** @throws JudgeError `usage` for labels that nothing can be learned from */
 export async function trainCommand(config: Config, options: TrainCommand, terminal: Terminal): Promise<void> {
+  await tryOut(options.out);
   const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const { outputNames } = labels;
   const rows = trainingRows(labels, options, terminal);
@@ -73,22 +70,33 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
     const tableView = { layers: [options.layer], pooling: options.pooling, hiddenSize: table.columns };
     const { threads, processes } = config.runtime;
     const input: FitInput = { view: tableView, table, outputNames, labels: rows };
-    const { weights, facts, aucOutOfFold } = await fit(input, options, threads * processes, terminal);
+    const fitted = await fitCalibrated(input, { ...options, threads: threads * processes }, terminal);
+    const { weights, facts, warnings } = fitted;
     const selftest = makeSelftest(encoder, { weights, table: promptTable, prompts }, terminal);
-    const training = {
-      ...trainingFacts(facts, options),
-      auc_out_of_fold: aucOutOfFold?.map((entry) => ({ ...entry })) ?? null,
-    };
+    const training = trainingFacts(fitted, options);
     const written = writtenView(view, encoder, { config, input: options });
     const chatTemplateKwargs = view.templateArguments ?? {};
     await save(options, { encoder, view: written, chatTemplateKwargs, weights, costs, selftest, training });
     terminal.print(
       `${options.out}: ${outputNames.length} output(s) from ${rows.length} rows, 5 of ${facts.members.length} members kept`,
     );
+    for (const warning of warnings) terminal.note(`warning: ${warning}`);
   } finally {
     await encoder.close();
   }
 }
+
+/** @throws JudgeError `usage` for a place that the checkpoint could not be saved at */
+async function tryOut(out: string): Promise<void> {
+  if (isTorchFile(out))
+    throw new JudgeError("usage", `--out ${out}: a judge is a folder; leave .pt out of its name`);
+  await refuseForeign(out, [...checkpointFiles, ...staleFiles]);
+  await trySaving(out);
+}
+
+const checkpointFiles = ["router.json", "router.safetensors", "selftest.json"];
+/** of an older checkpoint in the same folder */
+const staleFiles = ["notice.txt"];
 
 /** The folds of the calibration leave a fifth of the rows out. */
 function checkRows({ pca, calibration }: TrainCommand, rows: number): void {
@@ -121,37 +129,6 @@ async function featureTable(
   return await caches.get(pooledKey(layer, pooling))!.read(texts);
 }
 
-async function fit(input: FitInput, options: TrainCommand, threads: number, terminal: Terminal) {
-  const trainSeeds = createSeedWorkers(threads);
-  const note = (text: string) => terminal.note(text);
-  let trained = 0;
-  const fitted = await fitHead(input, {
-    pcaSize: options.pca,
-    trainSeeds,
-    onMember: ({ seed, validationLoss, epochs }) => {
-      trained++;
-      note(
-        `member ${trained}: seed ${seed}, validation loss ${validationLoss.toFixed(4)} after ${epochs} epochs`,
-      );
-    },
-  });
-  if (!options.calibration) return { ...fitted, aucOutOfFold: null };
-  const size = { rows: input.table.rows, outputs: input.outputNames.length };
-  const predicted = await outOfFold(size, usualFolds, async ({ trainRows, testRows }, index) => {
-    note(`calibration: fold ${index + 1} of ${usualFolds.folds}`);
-    const labels = [...trainRows].map((row) => input.labels[row]!);
-    const part = { ...input, table: selectRows(input.table, trainRows), labels };
-    const { weights } = await fitHead(part, { pcaSize: options.pca, trainSeeds, seeds: foldSeeds });
-    return predictTable(weights, selectRows(input.table, testRows));
-  });
-  const aucOutOfFold = outOfFoldAuc(predicted, input.labels, input.outputNames);
-  return {
-    weights: calibrateHead(fitted.weights, predicted, input.labels),
-    facts: fitted.facts,
-    aucOutOfFold,
-  };
-}
-
 interface Trained {
   readonly encoder: Encoder;
   readonly view: TrainedView;
@@ -180,13 +157,11 @@ async function save(
     Object.entries(encoderHashes).filter(([name]) => [...weightFiles, "tokenizer.json"].includes(name)),
   );
   const files = writeRouterJson2({ ...content, view, encoderFiles, training }, sha256);
-  await saveFiles(out, { ...files, "selftest.json": writeSelftest(selftest) }, ["notice.txt"]);
+  await saveFiles(out, { ...files, "selftest.json": writeSelftest(selftest) }, staleFiles);
 }
 
-function trainingFacts(
-  { rows, validationRows, explainedVarianceRatio, members }: FitFacts,
-  options: TrainCommand,
-) {
+function trainingFacts({ facts, aucOutOfFold, warnings }: Fitted, options: TrainCommand) {
+  const { rows, validationRows, explainedVarianceRatio, members } = facts;
   return {
     rows,
     validation_rows: validationRows,
@@ -194,6 +169,8 @@ function trainingFacts(
     layer: options.layer,
     pooling: options.pooling,
     calibrated: options.calibration,
+    auc_out_of_fold: aucOutOfFold?.map((entry) => ({ ...entry })) ?? null,
+    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
     members: members.map(({ seed, validationLoss, epochs, kept }) => ({
       seed,
       validation_loss: validationLoss,

@@ -4,6 +4,7 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge.js";
 import { scoreBatches } from "../judge/score.js";
+import { wanted } from "../train/json-rows.js";
 import { withCheckpoint } from "./chosen-judges.js";
 import { readJsonLines } from "./json-lines.js";
 import { printable, type Terminal } from "./terminal.js";
@@ -16,7 +17,10 @@ export interface VerifyOptions {
   readonly prompts: string | undefined;
 }
 
-const Row = z.looseObject({ prompt: z.string().min(1), probabilities: z.record(z.string(), z.number()) });
+const Row = z.looseObject({
+  prompt: z.string(wanted("a string")).min(1, wanted("a prompt")),
+  probabilities: z.record(z.string(), z.number(wanted("a number")), wanted("an object of numbers by output")),
+});
 /** For reference rows from another runtime; a selftest brings its own. */
 const defaultTolerance = 2e-3;
 
@@ -36,10 +40,9 @@ export function verify(config: Config, options: VerifyOptions, terminal: Termina
             'a JSON object with "prompt" and "probabilities" by output',
           );
     if (rows === undefined || rows.length === 0) {
-      throw new JudgeError(
-        "usage",
-        `${options.checkpoint} has no selftest; give --prompts a file of reference rows`,
-      );
+      const finding =
+        rows === undefined ? `${options.checkpoint} has no selftest` : `${options.prompts} has no rows`;
+      throw new JudgeError("usage", `${finding}; give --prompts a file of reference rows`);
     }
     const tolerance = selftest?.tolerance ?? defaultTolerance;
     for (const line of await compare(judge, rows, tolerance)) terminal.print(line);

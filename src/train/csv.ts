@@ -86,6 +86,11 @@ function refused(line: number, finding: string): JudgeError {
   );
 }
 
+/** Whether a header's column is the index that pandas writes where it is not told not to. */
+export function isIndexColumn(name: string, place: number): boolean {
+  return place === 0 && /^(Unnamed: 0)?$/.test(name);
+}
+
 /** Records as CSV with LF line ends; what a spreadsheet would take for a formula stays as it is. */
 export function writeCsv(records: readonly (readonly string[])[]): string {
   const field = (value: string) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);

@@ -2,6 +2,7 @@
 // rows. Reads and prints nothing.
 import { JudgeError } from "../errors.js";
 import type { BootstrapOptions } from "./bootstrap.js";
+import { labelWeight } from "./label-weight.js";
 import type { LabelRow } from "./labels.js";
 import { createSample } from "./metrics.js";
 import { normaliseText } from "./normalise.js";
@@ -103,8 +104,9 @@ function describeOutput(input: EvaluateInput, output: number, options: EvaluateO
   const { rows, outputNames } = input;
   const chosen = [...rows.keys()].filter((row) => rows[row]!.labels[output] !== null);
   const labelled: LabelledRows = {
-    solved: Uint8Array.from(chosen, (row) => (rows[row]!.labels[output] === true ? 1 : 0)),
-    weight: Float64Array.from(chosen, (row) => rows[row]!.weight),
+    solved: Float64Array.from(chosen, (row) => rows[row]!.labels[output]!),
+    weight: Float64Array.from(chosen, (row) => labelWeight(rows[row]!, output)),
+    answers: Float64Array.from(chosen, (row) => rows[row]!.samples[output]!),
     groups: chosen.map((row) => rows[row]!.group),
   };
   const contenders = [input.judge, ...input.against].flatMap(({ name, byOutput }): Contender[] => {
@@ -164,10 +166,9 @@ function describePools(input: EvaluateInput, options: EvaluateOptions): Evaluati
   if (outputNames.length < 2 || chosen.length === 0) return [];
   const labels = {
     outputNames,
-    solved: outputNames.map((_, output) =>
-      Uint8Array.from(chosen, (row) => (rows[row]!.labels[output] === true ? 1 : 0)),
-    ),
-    weight: Float64Array.from(chosen, (row) => rows[row]!.weight),
+    solved: outputNames.map((_, output) => Float64Array.from(chosen, (row) => rows[row]!.labels[output]!)),
+    // as often as every output has answered
+    weight: Float64Array.from(chosen, (row) => rows[row]!.weight * Math.min(...rows[row]!.samples)),
   };
   return [input.judge, ...input.against].flatMap(({ name, byOutput }) => {
     const p = byOutput.flatMap((values) =>

@@ -1,13 +1,15 @@
 // Pooled features of texts in a file that grows, so that a training that was cut short goes on where it was. One file for
-// each encoder, view, layer and pooling mode; a record is the text's SHA-256 and its vector, and a half-written last
-// record is not read. Only the keys stay in memory.
+// each encoder, view, layer and pooling mode; a record is the text's SHA-256, its vector and a checksum of both. A record
+// that was damaged, or half written, is as none: its text is encoded again. Only the keys stay in memory.
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, truncate } from "node:fs/promises";
 import { dirname } from "node:path";
+import { crc32 } from "node:zlib";
 import { JudgeError } from "../errors.js";
 import type { Table } from "./scaler.js";
 
 const keyBytes = 32;
+const checksumBytes = 4;
 
 export interface FeatureCache {
   has(text: string): boolean;
@@ -26,7 +28,7 @@ export interface FeatureCache {
  * @throws JudgeError `usage` when the file cannot be read or written
  */
 export async function openFeatureCache(file: string, vectorSize: number): Promise<FeatureCache> {
-  const recordBytes = keyBytes + 4 * vectorSize;
+  const recordBytes = keyBytes + 4 * vectorSize + checksumBytes;
   const failed = (error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
     return new JudgeError("usage", `${file} cannot be used (${code}); give --cache a writable folder`, {
@@ -54,6 +56,8 @@ export async function openFeatureCache(file: string, vectorSize: number): Promis
         vector.forEach((value, index) => {
           records.writeFloatLE(value, row * recordBytes + keyBytes + 4 * index);
         });
+        const end = (row + 1) * recordBytes - checksumBytes;
+        records.writeUInt32LE(crc32(records.subarray(row * recordBytes, end)), end);
       });
       await appendFile(file, records).catch((error: unknown) => {
         throw failed(error);
@@ -78,10 +82,12 @@ export async function openFeatureCache(file: string, vectorSize: number): Promis
   };
 }
 
-/** Where each whole record starts, by key (hex). */
+/** Where each record that is as it was written starts, by key (hex). */
 function findRecords(bytes: Buffer, recordBytes: number): Map<string, number> {
   const places = new Map<string, number>();
   for (let place = 0; place + recordBytes <= bytes.length; place += recordBytes) {
+    const end = place + recordBytes - checksumBytes;
+    if (crc32(bytes.subarray(place, end)) !== bytes.readUInt32LE(end)) continue;
     places.set(bytes.toString("hex", place, place + keyBytes), place);
   }
   return places;

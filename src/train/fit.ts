@@ -1,5 +1,6 @@
 // Pooled features and labels → a head: scaler, PCA, the best members of several seeds. Uncalibrated; platt.ts adds that.
 import type { FeatureBlock, HeadWeights } from "../head/weights.js";
+import { labelWeight } from "./label-weight.js";
 import type { LabelRow } from "./labels.js";
 import {
   type MemberRecipe,
@@ -20,7 +21,7 @@ export interface FitInput {
   readonly table: Table;
   readonly outputNames: readonly string[];
   /** [rows]; a null label is masked */
-  readonly labels: readonly Pick<LabelRow, "labels" | "weight">[];
+  readonly labels: readonly Pick<LabelRow, "labels" | "samples" | "weight">[];
 }
 
 /** Trains the seeds of a task, in any order; fit-workers.ts runs them side by side. */
@@ -152,8 +153,8 @@ export function trainingData(
   labels.forEach((row, index) => {
     row.labels.forEach((solved, output) => {
       if (solved === null) return;
-      target[index * outputs + output] = solved ? 1 : 0;
-      weight[index * outputs + output] = row.weight;
+      target[index * outputs + output] = solved;
+      weight[index * outputs + output] = labelWeight(row, output);
     });
   });
   return { rows, columns: features.length / rows, outputs, features, target, weight };

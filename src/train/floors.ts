@@ -1,5 +1,6 @@
 // What a judge must beat, trained on the same rows: a constant, the group's base rate, and TF-IDF with logistic regression.
 import { sparseDesign } from "./design.js";
+import { labelWeight } from "./label-weight.js";
 import type { LabelRow } from "./labels.js";
 import { fitLogistic, predictLogistic } from "./logistic.js";
 import { applyTfidf, fitTfidf } from "./tfidf.js";
@@ -17,7 +18,7 @@ export function fitFloors(rows: readonly LabelRow[], outputCount: number): Floor
   return [fitConstant(rows, outputCount), fitGroupRate(rows, outputCount), fitText(rows, outputCount)];
 }
 
-/** The share of the training rows that the output solves. */
+/** The share of the answers to the training rows that solve them. */
 export function fitConstant(rows: readonly LabelRow[], outputCount: number): Floor {
   const rates = outputsOf(outputCount).map((output) => solvedRate(rows, output) ?? 0.5);
   return {
@@ -55,10 +56,8 @@ export function fitText(rows: readonly LabelRow[], outputCount: number): Floor {
   const models = outputsOf(outputCount).map((output) => {
     const rate = solvedRate(rows, output) ?? 0.5;
     if (rate === 0 || rate === 1 || rows.every(({ labels }) => labels[output] === null)) return rate;
-    const solved = Uint8Array.from(rows, ({ labels }) => (labels[output] === true ? 1 : 0));
-    const sampleWeight = Float64Array.from(rows, ({ labels, weight }) =>
-      labels[output] === null ? 0 : weight,
-    );
+    const solved = Float64Array.from(rows, ({ labels }) => labels[output] ?? 0);
+    const sampleWeight = Float64Array.from(rows, (row) => labelWeight(row, output));
     return fitLogistic(design, solved, { sampleWeight });
   });
   return {
@@ -87,10 +86,10 @@ function outputsOf(count: number): number[] {
 function solvedRate(rows: readonly LabelRow[], output: number): number | null {
   let solved = 0;
   let total = 0;
-  for (const { labels, weight } of rows) {
-    if (labels[output] === null) continue;
+  for (const row of rows) {
+    const weight = labelWeight(row, output);
     total += weight;
-    if (labels[output] === true) solved += weight;
+    solved += weight * (row.labels[output] ?? 0);
   }
   return total > 0 ? solved / total : null;
 }

@@ -37,10 +37,25 @@ export function* readJsonRows<T>(
 function parseLine(place: Place, content: string): unknown {
   try {
     return JSON.parse(content);
-  } catch {
-    // the parser's own message quotes the text
-    throw refusedAt(place, null, "found no JSON; wanted one object a line, without commas between lines");
+  } catch (error) {
+    throw refusedAt(place, null, faultOf(content, error as SyntaxError));
   }
+}
+
+/** What is wrong with a line that does not parse. The parser's own message quotes the text; only its kind is read. */
+function faultOf(content: string, { message }: SyntaxError): string {
+  const withoutStrings = content.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  const [word] = /\bNaN\b|-?\bInfinity\b/.exec(withoutStrings) ?? [];
+  if (word !== undefined) return `found ${word}, which JSON does not have; write null for what is not known`;
+  if (content.startsWith("["))
+    return "found the start of an array, wanted one object a line, without brackets";
+  if (/\}\s*,$/.test(content))
+    return "found a comma after the object, wanted one object a line, without commas";
+  const position = Number(/at position (\d+)/.exec(message)?.[1]);
+  if (/end of JSON|unterminated/i.test(message) || position === content.length) {
+    return "found an object that does not end in its line, wanted one object a line; in the last line, the file is cut off";
+  }
+  return "found no JSON; wanted one object a line";
 }
 
 function checked<T>(

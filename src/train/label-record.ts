@@ -18,8 +18,10 @@ export interface Place {
 
 export interface LabelEntry {
   readonly output: string;
-  /** null: not known */
-  readonly solved: boolean | null;
+  /** share of the answers that solve the prompt, 0…1; null: not known */
+  readonly solved: number | null;
+  /** answers that the share is of, 1 or more */
+  readonly samples: number;
   readonly outputTokens: number | null;
 }
 

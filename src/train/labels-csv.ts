@@ -1,6 +1,6 @@
 // Labels in llm-router's CSV form: one line per question and model, with optional columns of this project.
 import { JudgeError } from "../errors.js";
-import { type CsvRecord, parseCsv } from "./csv.js";
+import { type CsvRecord, isIndexColumn, parseCsv } from "./csv.js";
 import {
   checkedText,
   type LabelRecord,
@@ -11,7 +11,7 @@ import {
 } from "./label-record.js";
 
 const required = ["question", "model", "isCorrect"] as const;
-const optional = ["output_tokens", "id", "split", "group", "source", "weight"] as const;
+const optional = ["output_tokens", "id", "split", "group", "source", "weight", "samples"] as const;
 type Column = (typeof required)[number] | (typeof optional)[number];
 const known: readonly string[] = [...required, ...optional];
 
@@ -24,7 +24,7 @@ type Cell = (column: Column) => string;
  * @throws JudgeError `usage` naming row, line and column of the first fault
  */
 export function* readCsvLabels(text: string, reader: TextReader): Generator<LabelRecord> {
-  let header: ReadonlyMap<string, number> | null = null;
+  let header: Header | null = null;
   const readSolved = createSolvedReader();
   let row = 0;
   for (const record of parseCsv(text)) {
@@ -34,11 +34,11 @@ export function* readCsvLabels(text: string, reader: TextReader): Generator<Labe
     }
     const place = { row: ++row, line: record.line };
     const { fields } = record;
-    if (fields.length !== header.size) {
-      const finding = `found ${fields.length} fields, wanted ${header.size} as in the header`;
+    if (fields.length !== header.width) {
+      const finding = `found ${fields.length} fields, wanted ${header.width} as in the header`;
       throw refusedAt(place, null, `${finding}; put fields that contain commas in quotes`);
     }
-    const columns = header;
+    const { columns } = header;
     const cell: Cell = (column) => {
       const index = columns.get(column);
       return index === undefined ? "" : fields[index]!;
@@ -49,9 +49,15 @@ export function* readCsvLabels(text: string, reader: TextReader): Generator<Labe
     throw new JudgeError("usage", `the file is empty; wanted a header with ${required.join(",")}`);
 }
 
-function readHeader({ fields, line }: CsvRecord): ReadonlyMap<string, number> {
+interface Header {
+  readonly width: number;
+  /** places by name */
+  readonly columns: ReadonlyMap<string, number>;
+}
+
+function readHeader({ fields, line }: CsvRecord): Header {
   const names = fields.map((name) => name.trim());
-  const unknown = names.find((name) => !known.includes(name));
+  const unknown = names.find((name, place) => !known.includes(name) && !isIndexColumn(name, place));
   const missing = required.find((name) => !names.includes(name));
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
   const fault =
@@ -62,7 +68,7 @@ function readHeader({ fields, line }: CsvRecord): ReadonlyMap<string, number> {
     const wanted = `wanted ${required.join(",")} and, where you have them, ${optional.join(",")}`;
     throw new JudgeError("usage", `header (line ${line}): ${fault}; ${wanted}, separated by commas`);
   }
-  return new Map(names.map((name, index) => [name, index]));
+  return { width: names.length, columns: new Map(names.map((name, place) => [name, place])) };
 }
 
 interface RecordReaders {
@@ -75,14 +81,8 @@ function readRecord(place: Place, cell: Cell, { reader, readSolved }: RecordRead
   const output = optionalText("model");
   if (output === null)
     throw refusedAt(place, "column model", "found nothing, wanted the name of the model that answered");
-  const tokens = readNumber(place, cell, "output_tokens");
-  if (tokens !== null && !(Number.isSafeInteger(tokens) && tokens >= 0)) {
-    throw refusedAt(
-      place,
-      "column output_tokens",
-      `found ${tokens}, wanted a whole number from 0, or nothing`,
-    );
-  }
+  const outputTokens = readCount(place, cell, { column: "output_tokens", from: 0 });
+  const samples = readCount(place, cell, { column: "samples", from: 1 }) ?? 1;
   const weight = readNumber(place, cell, "weight") ?? 1;
   if (!(weight > 0)) throw refusedAt(place, "column weight", `found ${weight}, wanted a number above 0`);
   return {
@@ -93,11 +93,25 @@ function readRecord(place: Place, cell: Cell, { reader, readSolved }: RecordRead
     group: optionalText("group"),
     source: optionalText("source"),
     weight,
-    entries: [{ output, solved: readSolved(place, cell("isCorrect")), outputTokens: tokens }],
+    entries: [{ output, solved: readSolved(place, cell("isCorrect")), samples, outputTokens }],
   };
 }
 
-function readNumber(place: Place, cell: Cell, column: "output_tokens" | "weight"): number | null {
+function readCount(
+  place: Place,
+  cell: Cell,
+  { column, from }: { column: "output_tokens" | "samples"; from: number },
+): number | null {
+  const count = readNumber(place, cell, column);
+  if (count === null || (Number.isSafeInteger(count) && count >= from)) return count;
+  throw refusedAt(
+    place,
+    `column ${column}`,
+    `found ${count}, wanted a whole number from ${from}, or nothing`,
+  );
+}
+
+function readNumber(place: Place, cell: Cell, column: "output_tokens" | "samples" | "weight"): number | null {
   const value = cell(column).trim();
   if (missingWords.includes(value.toLowerCase())) return null;
   const number = Number(value);
@@ -107,16 +121,8 @@ function readNumber(place: Place, cell: Cell, column: "output_tokens" | "weight"
 
 /** What spreadsheets and pandas write where there is no value. */
 const missingWords = ["", "null", "none", "nan", "na", "n/a"];
-const solvedWords: Readonly<Record<string, boolean>> = {
-  true: true,
-  false: false,
-  "1": true,
-  "0": false,
-  "1.0": true,
-  "0.0": false,
-};
 
-type SolvedReader = (place: Place, value: string) => boolean | null;
+type SolvedReader = (place: Place, value: string) => number | null;
 
 /** Reads column isCorrect, which is to be of one kind all through the file: words or numbers. */
 function createSolvedReader(): SolvedReader {
@@ -124,12 +130,13 @@ function createSolvedReader(): SolvedReader {
   return (place, value) => {
     const word = value.trim().toLowerCase();
     if (missingWords.includes(word)) return null;
-    const solved = Object.hasOwn(solvedWords, word) ? solvedWords[word] : undefined;
-    const wanted = "wanted True or False, 1 or 0, or nothing where it is not known";
-    if (solved === undefined) {
+    const isWord = word === "true" || word === "false";
+    const solved = isWord ? Number(word === "true") : Number(/^[\d.]+$/.test(word) ? word : Number.NaN);
+    if (!(solved >= 0 && solved <= 1)) {
+      const wanted = "wanted True or False, a share from 0 to 1, or nothing where it is not known";
       throw refusedAt(place, "column isCorrect", `found ${quoted(value)}, ${wanted}`);
     }
-    const kind = /\d/.test(word) ? "a number" : "a word";
+    const kind = isWord ? "a word" : "a number";
     first ??= { place, kind };
     if (kind === first.kind) return solved;
     const finding = `found ${kind}, but row ${first.place.row} has ${first.kind}`;

@@ -1,10 +1,20 @@
-// Labels as JSON lines: id, prompt or messages, split, group, source, weight, labels {output: true | false | null}.
+// Labels as JSON lines: id, prompt or messages, split, group, source, weight, labels {output: true | false | share | null},
+// samples {output: answers that the share is of}.
 import * as z from "zod";
 import { readJsonRows, wanted } from "./json-rows.js";
-import { checkedText, type LabelRecord, type Place, refusedAt, type TextReader } from "./label-record.js";
+import {
+  checkedText,
+  type LabelEntry,
+  type LabelRecord,
+  type Place,
+  quoted,
+  refusedAt,
+  type TextReader,
+} from "./label-record.js";
 
 const name = z.string(wanted("a string")).trim();
 const outputName = z.string().trim().min(1);
+const label = wanted("true, false, a share from 0 to 1, or null");
 const Row = z.looseObject({
   id: name.min(1, wanted("a name for the row")).nullish(),
   prompt: z.string(wanted("a string")).optional(),
@@ -16,10 +26,17 @@ const Row = z.looseObject({
   labels: z
     .record(
       outputName,
-      z.boolean(wanted("true, false or null")).nullable(),
-      wanted("an object that gives true, false or null by output"),
+      z.union([z.boolean(), z.number().min(0, label).max(1, label)], label).nullable(),
+      wanted("an object that gives true, false, a share or null by output"),
     )
     .refine((labels) => Object.keys(labels).length > 0, { error: "found no output, wanted at least one" }),
+  samples: z
+    .record(
+      outputName,
+      z.int(wanted("a whole number")).positive(wanted("1 or more")).nullable(),
+      wanted("an object that gives numbers of answers by output"),
+    )
+    .nullish(),
   output_tokens: z
     .record(
       outputName,
@@ -42,7 +59,7 @@ export function* readJsonlLabels(
   ignored: Set<string>,
 ): Generator<LabelRecord> {
   for (const { place, value: row } of readJsonRows(text, Row, "a JSON object with prompt and labels")) {
-    for (const field of Object.keys(row)) if (!Object.hasOwn(Row.shape, field)) ignored.add(field);
+    for (const field of unknownFields(place, row)) ignored.add(field);
     yield {
       ...place,
       id: row.id ?? null,
@@ -51,17 +68,44 @@ export function* readJsonlLabels(
       group: row.group || null,
       source: row.source || null,
       weight: row.weight ?? 1,
-      entries: Object.entries(row.labels).map(([output, solved]) => ({
-        output,
-        solved,
-        outputTokens: tokensOf(row, output),
-      })),
+      entries: readEntries(place, row),
     };
   }
 }
 
-function tokensOf({ output_tokens: tokens }: Row, output: string): number | null {
-  return tokens != null && Object.hasOwn(tokens, output) ? tokens[output]! : null;
+function readEntries(place: Place, { labels, samples, output_tokens: tokens }: Row): LabelEntry[] {
+  const unlabelled = Object.keys(samples ?? {}).find((output) => !Object.hasOwn(labels, output));
+  if (unlabelled !== undefined) {
+    throw refusedAt(
+      place,
+      `field samples.${quoted(unlabelled)}`,
+      "found an output without a label, wanted one of labels",
+    );
+  }
+  return Object.entries(labels).map(([output, solved]) => ({
+    output,
+    solved: solved === null ? null : Number(solved),
+    samples: ownValue(samples, output) ?? 1,
+    outputTokens: ownValue(tokens, output),
+  }));
+}
+
+function ownValue(
+  values: Readonly<Record<string, number | null>> | null | undefined,
+  output: string,
+): number | null {
+  return values != null && Object.hasOwn(values, output) ? values[output]! : null;
+}
+
+/** @throws JudgeError `usage` for a field that another spelling would make known: its values would be dropped */
+function unknownFields(place: Place, row: Row): string[] {
+  const unknown = Object.keys(row).filter((field) => !Object.hasOwn(Row.shape, field));
+  for (const field of unknown) {
+    const meant = field.trim().toLowerCase();
+    if (!Object.hasOwn(Row.shape, meant)) continue;
+    throw refusedAt(place, `field ${quoted(field)}`, `is not known; write it as ${quoted(meant)}`);
+  }
+  return unknown;
 }
 
 function readText(place: Place, { prompt, messages }: Row, reader: TextReader): string {

@@ -1,6 +1,6 @@
-// Records of one prompt → one row. Two prompts are one when they are equal after normalisation and in the same split; a
+// Records of one prompt → one row, its labels the mean of all their answers. Two prompts are one when they are equal after normalisation and in the same split; a
 // prompt in two splits stays two rows and is reported, so that evaluation can refuse it.
-import { type LabelRecord, quoted, refusedAt } from "./label-record.js";
+import { type LabelEntry, type LabelRecord, quoted, refusedAt } from "./label-record.js";
 import type { LabelRow } from "./labels.js";
 import { normaliseText } from "./normalise.js";
 
@@ -18,12 +18,10 @@ export interface MergeReport {
   }[];
 }
 
-/** Duplicates that disagree. A label that does is masked; of the rest the first stays. */
+/** Duplicates that disagree on more than a label; the first stays. */
 export interface LabelConflict {
   readonly id: string;
-  readonly kind: "label" | "group" | "source" | "weight";
-  /** null unless a label disagrees */
-  readonly output: string | null;
+  readonly kind: "group" | "source" | "weight";
   /** the prompt's records from the first that disagrees on, counted from 1 */
   readonly rows: number[];
 }
@@ -37,9 +35,9 @@ export interface MergedLabels {
 
 /** One output of a prompt while records come in. */
 interface Verdict {
-  solved: boolean | null;
+  solved: number | null;
+  samples: number;
   records: number;
-  conflict: LabelConflict | null;
 }
 
 interface Draft {
@@ -47,7 +45,7 @@ interface Draft {
   readonly first: LabelRecord;
   readonly normalised: string;
   readonly verdicts: Map<string, Verdict>;
-  readonly conflicts: Map<string, LabelConflict>;
+  readonly conflicts: Map<LabelConflict["kind"], LabelConflict>;
 }
 
 /** Everything that grows record by record. */
@@ -115,46 +113,36 @@ function claimId(byId: Map<string, Draft>, id: string, draft: Draft, record: Lab
 
 function addRecord(draft: Draft, record: LabelRecord, outputs: Map<string, number[]>): void {
   const { first, verdicts } = draft;
-  for (const { output, solved, outputTokens } of record.entries) {
+  for (const entry of record.entries) {
+    const { output, outputTokens } = entry;
     if (!outputs.has(output)) outputs.set(output, []);
     if (outputTokens !== null) outputs.get(output)!.push(outputTokens);
-    const verdict = verdicts.get(output);
-    if (verdict === undefined) verdicts.set(output, { solved, records: 1, conflict: null });
-    else addVerdict(draft, record.row, { output, solved, verdict });
+    addEntry(verdicts, entry);
   }
   for (const kind of ["group", "source", "weight"] as const) {
-    if (record[kind] !== first[kind]) addConflict(draft, record.row, { kind, output: null });
+    if (record[kind] !== first[kind]) addConflict(draft, record.row, kind);
   }
 }
 
-function addVerdict(
-  draft: Draft,
-  row: number,
-  { output, solved, verdict }: { output: string; solved: boolean | null; verdict: Verdict },
-): void {
+/** The mean of what was known and what comes, each by its number of answers. */
+function addEntry(verdicts: Map<string, Verdict>, { output, solved, samples }: LabelEntry): void {
+  let verdict = verdicts.get(output);
+  if (verdict === undefined) {
+    verdict = { solved: null, samples: 0, records: 0 };
+    verdicts.set(output, verdict);
+  }
   verdict.records++;
   if (solved === null) return;
-  if (verdict.conflict === null && (verdict.solved ?? solved) === solved) {
-    verdict.solved = solved;
-    return;
-  }
-  verdict.conflict = addConflict(draft, row, { kind: "label", output });
-  verdict.solved = null;
+  const total = verdict.samples + samples;
+  const before = verdict.solved ?? 0;
+  verdict.solved = verdict.samples === 0 ? solved : (before * verdict.samples + solved * samples) / total;
+  verdict.samples = total;
 }
 
-function addConflict(
-  draft: Draft,
-  row: number,
-  { kind, output }: Pick<LabelConflict, "kind" | "output">,
-): LabelConflict {
-  const key = JSON.stringify([kind, output]);
-  let conflict = draft.conflicts.get(key);
-  if (conflict === undefined) {
-    conflict = { id: draft.id, kind, output, rows: [] };
-    draft.conflicts.set(key, conflict);
-  }
-  conflict.rows.push(row);
-  return conflict;
+function addConflict(draft: Draft, row: number, kind: LabelConflict["kind"]): void {
+  const known = draft.conflicts.get(kind);
+  if (known !== undefined) known.rows.push(row);
+  else draft.conflicts.set(kind, { id: draft.id, kind, rows: [row] });
 }
 
 function toRow({ id, first, verdicts }: Draft, outputNames: readonly string[]): LabelRow {
@@ -167,6 +155,7 @@ function toRow({ id, first, verdicts }: Draft, outputNames: readonly string[]): 
     source,
     weight,
     labels: outputNames.map((output) => verdicts.get(output)?.solved ?? null),
+    samples: outputNames.map((output) => verdicts.get(output)?.samples ?? 0),
     copies: Math.max(...[...verdicts.values()].map(({ records }) => records)),
   };
 }

@@ -4,10 +4,17 @@ import { aucHalfWidth } from "./metrics.js";
 
 export interface OutputCount {
   readonly output: string;
+  /** with a label */
+  readonly rows: number;
+  /** sum of the rows' shares, and what they lack of `rows` */
   readonly solved: number;
   readonly failed: number;
   /** null labels, which are masked */
   readonly missing: number;
+  /** of all rows */
+  readonly answers: number;
+  /** rows whose answers differ: their share is neither 0 nor 1 */
+  readonly mixed: number;
 }
 
 export type LabelProblem =
@@ -15,7 +22,7 @@ export type LabelProblem =
   | { readonly kind: "no_labels" | "one_class"; readonly output: string }
   /** fewer labelled rows than `wanted` */
   | { readonly kind: "few_rows"; readonly output: string; readonly rows: number; readonly wanted: number }
-  /** fewer rows of the rarer class than `wanted` */
+  /** fewer rows of the rarer class than `wanted`, mixed rows counted by their share */
   | { readonly kind: "rare_class"; readonly output: string; readonly rows: number; readonly wanted: number };
 
 export interface LabelLimits {
@@ -39,29 +46,37 @@ export interface ExpectedInterval {
   readonly wanted: number;
 }
 
-export function expectedInterval({ solved, failed }: OutputCount): ExpectedInterval | null {
-  if (solved === 0 || failed === 0 || solved + failed >= tellingRows) return null;
+export function expectedInterval({ rows, solved, failed }: OutputCount): ExpectedInterval | null {
+  if (solved === 0 || failed === 0 || rows >= tellingRows) return null;
   return { auc: usualAuc, halfWidth: aucHalfWidth(usualAuc, { solved, failed }), wanted: tellingRows };
 }
 
 /** Counts by output, of any choice of rows. */
 export function countLabels(rows: readonly LabelRow[], outputNames: readonly string[]): OutputCount[] {
   return outputNames.map((output, index) => {
-    const count = (wanted: boolean | null) => rows.filter(({ labels }) => labels[index] === wanted).length;
-    return { output, solved: count(true), failed: count(false), missing: count(null) };
+    const shares = rows.map(({ labels }) => labels[index]!).filter((share) => share !== null);
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+    return {
+      output,
+      rows: shares.length,
+      solved: sum(shares),
+      failed: sum(shares.map((share) => 1 - share)),
+      missing: rows.length - shares.length,
+      answers: sum(rows.map(({ samples }) => samples[index]!)),
+      mixed: shares.filter((share) => share > 0 && share < 1).length,
+    };
   });
 }
 
 /** What is wrong with the labels of each output, worst first; an output has one problem at most. */
 export function labelProblems(counts: readonly OutputCount[], limits = usualLimits): LabelProblem[] {
-  return counts.flatMap(({ output, solved, failed }): LabelProblem[] => {
-    const rows = solved + failed;
+  return counts.flatMap(({ output, rows, solved, failed }): LabelProblem[] => {
     const rarer = Math.min(solved, failed);
     if (rows === 0) return [{ kind: "no_labels", output }];
     if (rarer === 0) return [{ kind: "one_class", output }];
     if (rows < limits.rows) return [{ kind: "few_rows", output, rows, wanted: limits.rows }];
     if (rarer < limits.rarerClass)
-      return [{ kind: "rare_class", output, rows: rarer, wanted: limits.rarerClass }];
+      return [{ kind: "rare_class", output, rows: Math.floor(rarer), wanted: limits.rarerClass }];
     return [];
   });
 }

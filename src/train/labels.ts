@@ -19,8 +19,10 @@ export interface LabelRow {
   readonly source: string | null;
   /** above 0; 1 where the file gives none */
   readonly weight: number;
-  /** in the order of `outputNames`; null: not known, to be masked */
-  readonly labels: readonly (boolean | null)[];
+  /** in the order of `outputNames`: share of the answers that solve it, 0…1; null: not known, to be masked */
+  readonly labels: readonly (number | null)[];
+  /** in the same order: answers that the share is of; 0 where it is not known */
+  readonly samples: readonly number[];
   /** how often the file has this prompt (for one output) */
   readonly copies: number;
 }
@@ -67,5 +69,9 @@ export function parseLabels(content: string, format: LabelFormat, reader: TextRe
 /** The rows with their labels in another order of outputs, such as a checkpoint's; null for outputs the labels lack. */
 export function withOutputs({ outputNames, rows }: Labels, wanted: readonly string[]): LabelRow[] {
   const places = wanted.map((name) => outputNames.indexOf(name));
-  return rows.map((row) => ({ ...row, labels: places.map((place) => row.labels[place] ?? null) }));
+  return rows.map((row) => ({
+    ...row,
+    labels: places.map((place) => row.labels[place] ?? null),
+    samples: places.map((place) => row.samples[place] ?? 0),
+  }));
 }

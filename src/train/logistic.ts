@@ -25,12 +25,12 @@ export interface LogisticOptions {
 /**
  * Minimises C · Σ weight · loss + ½ |w|².
  *
- * @param solved [rows] 1 or 0
+ * @param solved [rows] 0…1
  * @throws RangeError when the rows that count are of one class: there is no minimum
  */
 export function fitLogistic(
   design: Design,
-  solved: Uint8Array,
+  solved: ArrayLike<number>,
   options: LogisticOptions = {},
 ): LogisticModel {
   const { inversePenalty = 1, tolerance = 1e-5, maxIterations = 1000 } = options;
@@ -64,7 +64,7 @@ export function predictLogistic({ weight, intercept }: LogisticModel, design: De
 
 interface Problem {
   readonly design: Design;
-  readonly solved: Uint8Array;
+  readonly solved: ArrayLike<number>;
   readonly sampleWeight: Float64Array;
   readonly total: number;
   readonly penalty: number;

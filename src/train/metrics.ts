@@ -1,20 +1,21 @@
-// How good probabilities are against what happened. Every figure takes weights, so that a bootstrap resample is a
-// weighting; null stands for a figure that the rows cannot give (no rows, one class).
+// How good probabilities are against what happened, a share of solved answers. Brier score and calibration error are against
+// the share, the others over the answers: AUC counts a mixed row on both sides. Every figure takes weights, so that a
+// bootstrap resample is a weighting; null stands for a figure that the rows cannot give (no rows, one class).
 
 /** Labelled rows with one output's probabilities. */
 export interface Sample {
   readonly size: number;
   /** in [0, 1] */
   readonly p: Float64Array;
-  /** 1 solved, 0 not */
-  readonly solved: Uint8Array;
+  /** share of the answers that are solved, 0…1 */
+  readonly solved: ArrayLike<number>;
   readonly weight: Float64Array;
   /** row numbers by ascending p */
   readonly order: Uint32Array;
 }
 
 /** @param weight all 1 where absent */
-export function createSample(p: Float64Array, solved: Uint8Array, weight?: Float64Array): Sample {
+export function createSample(p: Float64Array, solved: ArrayLike<number>, weight?: Float64Array): Sample {
   const order = Uint32Array.from(p.keys()).sort((a, b) => p[a]! - p[b]! || a - b);
   return { size: p.length, p, solved, weight: weight ?? new Float64Array(p.length).fill(1), order };
 }
@@ -30,7 +31,7 @@ export function weightedMean(weight: Float64Array, values: ArrayLike<number>): n
   return total > 0 ? sum / total : null;
 }
 
-/** The chance that a solved row stands above one that is not; equal p count half (average ranks). */
+/** The chance that a solved answer stands above one that is not; equal p count half (average ranks). */
 export function auc({ p, solved, order }: Sample, weight: Float64Array): number | null {
   return aucOf(order, { p, solved, weight });
 }
@@ -50,8 +51,8 @@ export function aucOf(
     let end = start;
     for (; end < order.length && p[order[end]!] === value; end++) {
       const row = order[end]!;
-      if (solved[row] === 1) solvedHere += weight[row]!;
-      else failedHere += weight[row]!;
+      solvedHere += weight[row]! * solved[row]!;
+      failedHere += weight[row]! * (1 - solved[row]!);
     }
     pairs += solvedHere * (failedBelow + failedHere / 2);
     failedBelow += failedHere;
@@ -72,17 +73,21 @@ export function aucHalfWidth(value: number, { solved, failed }: { solved: number
   return 1.96 * Math.sqrt(variance / (solved * failed));
 }
 
-/** Squared distance of p from what happened; [rows]. Its mean is the Brier score. */
+/** Squared distance of p from the share; [rows]. Its mean is the Brier score. */
 export function squaredLosses({ p, solved }: Sample): Float64Array {
   return p.map((probability, row) => (probability - solved[row]!) ** 2);
 }
 
-/** −ln of the probability given to what happened, kept off 0 and 1 by 2⁻⁵² as in scikit-learn; [rows]. Its mean is the log loss. */
+/** −ln of the probability given to what happened, mean over the answers, kept off 0 and 1 by 2⁻⁵² as in scikit-learn; [rows]. Its mean is the log loss. */
 export function logLosses({ p, solved }: Sample): Float64Array {
   return p.map((probability, row) => {
-    const given = solved[row] === 1 ? probability : 1 - probability;
-    return -Math.log(Math.min(Math.max(given, Number.EPSILON), 1 - Number.EPSILON));
+    const share = solved[row]!;
+    return share * negativeLog(probability) + (1 - share) * negativeLog(1 - probability);
   });
+}
+
+function negativeLog(given: number): number {
+  return -Math.log(Math.min(Math.max(given, Number.EPSILON), 1 - Number.EPSILON));
 }
 
 export function brier(sample: Sample, weight: Float64Array): number | null {
@@ -113,9 +118,9 @@ export function goesToWeak(p: number, threshold: number): boolean {
   return p >= threshold - Number.EPSILON;
 }
 
-/** 1 where the label lies on the side of the threshold that p lies on; [rows]. Its mean is the accuracy. */
-export function hits({ p, solved }: Sample, threshold: number): Uint8Array {
-  return Uint8Array.from(p, (value, row) => (goesToWeak(value, threshold) === (solved[row] === 1) ? 1 : 0));
+/** Share of the answers on the side of the threshold that p lies on; [rows]. Its mean is the accuracy. */
+export function hits({ p, solved }: Sample, threshold: number): Float64Array {
+  return p.map((value, row) => (goesToWeak(value, threshold) ? solved[row]! : 1 - solved[row]!));
 }
 
 export function accuracy(sample: Sample, weight: Float64Array, threshold: number): number | null {

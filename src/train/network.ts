@@ -13,7 +13,7 @@ export interface TrainingData {
   readonly outputs: number;
   /** [rows, columns] */
   readonly features: Float32Array;
-  /** [rows, outputs] 1 or 0 */
+  /** [rows, outputs] 0…1 */
   readonly target: Float32Array;
   /** [rows, outputs]; 0 masks a label that is not known */
   readonly weight: Float32Array;

@@ -35,6 +35,15 @@ export function refuseOverlap(trainRows: readonly Prompt[], rows: readonly Promp
   throw new JudgeError(
     "usage",
     `${overlap.length} of ${rows.length} rows to measure on are rows of the training: ${ids.join(", ")}${more}; ` +
-      "name a split that was not trained on, or remove them",
+      `name a split that was not trained on, or leave these ${overlap.length} out with --drop-overlap`,
   );
+}
+
+/** The rows that are not in the training, in order. */
+export function withoutOverlap<Row extends Prompt>(
+  trainRows: readonly Prompt[],
+  rows: readonly Row[],
+): Row[] {
+  const overlapping = new Set(findOverlap(trainRows, rows).map(({ id }) => id));
+  return rows.filter(({ id }) => !overlapping.has(id));
 }

@@ -1,7 +1,8 @@
 // Platt calibration (Platt 1999; Lin, Lin & Weng 2007): a logistic regression on the logit of out-of-fold probabilities,
 // with Platt's smoothed targets, which keep it finite when the classes are parted.
 import { sigmoid } from "../head/head.js";
-import type { Calibration, HeadWeights } from "../head/weights.js";
+import type { Calibration } from "../head/weights.js";
+import { labelWeight } from "./label-weight.js";
 import type { LabelRow } from "./labels.js";
 import { type Evaluated, minimise } from "./lbfgs.js";
 
@@ -11,7 +12,7 @@ const closest = 1e-6;
 export interface PlattSample {
   /** [rows] out of fold */
   readonly probability: ArrayLike<number>;
-  /** [rows] 1 or 0 */
+  /** [rows] 0…1 */
   readonly solved: ArrayLike<number>;
   /** [rows] */
   readonly weight: ArrayLike<number>;
@@ -31,7 +32,9 @@ export function fitPlatt({ probability, solved, weight }: PlattSample): Calibrat
   }
   if (!(positive > 0 && positive < total)) return null;
   const [unsolvedTarget, solvedTarget] = [1 / (total - positive + 2), (positive + 1) / (positive + 2)];
-  const targets = Float64Array.from(logits, (_, row) => (solved[row] ? solvedTarget : unsolvedTarget));
+  const targets = Float64Array.from(logits, (_, row) => {
+    return solved[row]! * solvedTarget + (1 - solved[row]!) * unsolvedTarget;
+  });
   const evaluate = ([slope = 0, intercept = 0]: Float64Array): Evaluated => {
     const gradient = new Float64Array(2);
     let value = 0;
@@ -49,24 +52,27 @@ export function fitPlatt({ probability, solved, weight }: PlattSample): Calibrat
   return { slope: point[0]!, intercept: point[1]! };
 }
 
+/** Whether the calibration keeps the order of the probabilities; else it turns the judge upside down, or makes all alike. */
+export function keepsOrder({ slope }: Calibration): boolean {
+  return slope > 0;
+}
+
 /**
- * The head with a calibration for each output, from the rows whose label is known.
+ * A calibration for each output, from the rows whose label is known.
  *
  * @param outOfFold [rows, outputs] raw probabilities
  */
-export function calibrateHead(
-  weights: HeadWeights,
+export function fitCalibrations(
   outOfFold: Float64Array,
-  labels: readonly Pick<LabelRow, "labels" | "weight">[],
-): HeadWeights {
-  const outputs = weights.outputNames.length;
-  const calibration = weights.outputNames.map((_, output) => {
+  labels: readonly Pick<LabelRow, "labels" | "samples" | "weight">[],
+  outputs: number,
+): (Calibration | null)[] {
+  return Array.from({ length: outputs }, (_, output) => {
     const known = [...labels.keys()].filter((row) => labels[row]!.labels[output] !== null);
     return fitPlatt({
       probability: known.map((row) => outOfFold[row * outputs + output]!),
-      solved: known.map((row) => (labels[row]!.labels[output] ? 1 : 0)),
-      weight: known.map((row) => labels[row]!.weight),
+      solved: known.map((row) => labels[row]!.labels[output]!),
+      weight: known.map((row) => labelWeight(labels[row]!, output)),
     });
   });
-  return { ...weights, calibration };
 }

@@ -9,7 +9,8 @@ export interface PoolRows {
   readonly outputNames: readonly string[];
   /** by output, [rows] each */
   readonly p: readonly Float64Array[];
-  readonly solved: readonly Uint8Array[];
+  /** share of the answers that solve the row, 0…1 */
+  readonly solved: readonly ArrayLike<number>[];
   readonly weight: Float64Array;
 }
 
@@ -31,7 +32,7 @@ export interface TolerancePoint extends PoolPoint {
 export interface PoolReport {
   readonly rows: number;
   readonly outputs: readonly (PoolPoint & { readonly output: string })[];
-  /** the cheapest model that solves the row; where none does, the cheapest */
+  /** the cheapest of the models that solve the row most often */
   readonly oracle: PoolPoint;
   /** the output that solves most of these very rows */
   readonly bestSingle: string;
@@ -91,14 +92,18 @@ function pointOf({ solvedShare, meanCost }: PoolPoint): PoolPoint {
   return { solvedShare, meanCost };
 }
 
-function bestChoice(solved: readonly Uint8Array[], row: number, costs: readonly number[] | null): number {
+function bestChoice(
+  solved: readonly ArrayLike<number>[],
+  row: number,
+  costs: readonly number[] | null,
+): number {
   const outcome = solved.map((values) => values[row]!);
   return chooseByTolerance(outcome, costs, 0);
 }
 
-/** 1 where the row's chosen output solves it. */
-function outcomes({ solved }: PoolRows, choice: Uint32Array): Uint8Array {
-  return Uint8Array.from(choice, (output, row) => solved[output]![row]!);
+/** How often the row's chosen output solves it. */
+function outcomes({ solved }: PoolRows, choice: Uint32Array): Float64Array {
+  return Float64Array.from(choice, (output, row) => solved[output]![row]!);
 }
 
 /** Every choice of an output for each row, from one bootstrap. */

@@ -1,6 +1,8 @@
-// RouteLLM's evaluation records (CSV: prompt, then one column of True or False per model) → label rows in our JSON-lines form.
+// RouteLLM's evaluation records (CSV: prompt, one column of True or False per model, and for some a column MODEL_response with
+// its answer) → label rows in our JSON-lines form.
 import { JudgeError } from "../errors.js";
-import { parseCsv } from "./csv.js";
+import { type CsvRecord, isIndexColumn, parseCsv } from "./csv.js";
+import { quoted } from "./label-record.js";
 import { normaliseText } from "./normalise.js";
 
 export interface RoutellmFile {
@@ -64,27 +66,47 @@ export function importRoutellm(files: readonly RoutellmFile[]): ImportReport {
   return { rows, duplicates, brokenColumns };
 }
 
+const answerEnding = "_response";
+
+/** @throws JudgeError `usage` naming file and line of what is no CSV */
+function readLines(name: string, content: string): CsvRecord[] {
+  try {
+    return [...parseCsv(content)];
+  } catch (error) {
+    if (!(error instanceof JudgeError)) throw error;
+    throw new JudgeError("usage", `${name}: ${error.message}`, { cause: error });
+  }
+}
+
 interface SolvedRecord {
   readonly prompt: string;
   readonly solved: readonly boolean[];
 }
 
 function readRecords({ name, content }: RoutellmFile): { models: string[]; records: SolvedRecord[] } {
-  const [header, ...lines] = [...parseCsv(content)];
+  const [header, ...lines] = readLines(name, content);
   const names = header?.fields ?? [];
   const promptColumn = names.indexOf("prompt");
-  // pandas writes its index as a column without a name
+  const isAnswer = (column: string) =>
+    column.endsWith(answerEnding) && names.includes(column.slice(0, -answerEnding.length));
   const modelColumns = names.flatMap((column, index) =>
-    index !== promptColumn && column !== "" ? [index] : [],
+    index === promptColumn || isIndexColumn(column, index) || isAnswer(column) ? [] : [index],
   );
   if (promptColumn < 0 || modelColumns.length === 0) {
-    throw new JudgeError("usage", `${name}: header: wanted a column prompt and one per model`);
+    const found = names.length === 0 ? "nothing" : names.map((column) => quoted(column)).join(", ");
+    throw new JudgeError(
+      "usage",
+      `${name}: header: found ${found}, wanted a column prompt and one for each model; give a clone of RouteLLM`,
+    );
   }
   const records = lines.map(({ line, fields }): SolvedRecord => {
     const solved = modelColumns.map((column) => {
       const value = fields[column]?.trim().toLowerCase();
       if (value === "true" || value === "false") return value === "true";
-      throw new JudgeError("usage", `${name} line ${line}, column ${names[column]}: wanted True or False`);
+      throw new JudgeError(
+        "usage",
+        `${name} line ${line}, column ${quoted(names[column]!)}: found another value, wanted True or False; restore the file`,
+      );
     });
     return { prompt: fields[promptColumn] ?? "", solved };
   });

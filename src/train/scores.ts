@@ -1,6 +1,7 @@
 // Recorded scores of another judge, as JSON lines: {"id": …, "p_solve": …} or {"id": …, "probabilities": {output: …}}, as
 // `score --file` prints them.
 import * as z from "zod";
+import { JudgeError } from "../errors.js";
 import { readJsonRows, wanted } from "./json-rows.js";
 import { refusedAt } from "./label-record.js";
 import type { LabelRow } from "./labels.js";
@@ -18,43 +19,38 @@ const ScoreRow = z.looseObject({
 });
 type ScoreRow = z.infer<typeof ScoreRow>;
 
-export interface Scores {
-  /** by output, [rows] each, NaN where nothing is recorded; null for an output without any */
-  readonly byOutput: readonly (Float64Array | null)[];
-  /** ids that no row has */
-  readonly unknownIds: readonly string[];
-}
-
 /**
+ * By output, [rows] each, NaN where nothing is recorded; null for an output without any. Ids that no row has are passed
+ * over: scores may be of other splits too.
+ *
  * @param pSolveOutput the output that a bare p_solve is about
- * @throws JudgeError `usage` naming row, line and field of the first fault
+ * @throws JudgeError `usage` naming row, line and field of the first fault, and where no row has a score
  */
 export function parseScores(
   content: string,
   { rows, outputNames }: { rows: readonly LabelRow[]; outputNames: readonly string[] },
   pSolveOutput: number,
-): Scores {
+): (Float64Array | null)[] {
   const places = new Map(rows.map(({ id }, index) => [id, index]));
   const byOutput = outputNames.map(() => new Float64Array(rows.length).fill(Number.NaN));
   const seen = new Set<string>();
-  const unknownIds: string[] = [];
   for (const { place, value } of readJsonRows(content, ScoreRow, "a JSON object with id and p_solve")) {
     if (seen.has(value.id))
       throw refusedAt(place, "field id", "found an earlier row's id; give each row one score");
     seen.add(value.id);
     const row = places.get(value.id);
-    if (row === undefined) {
-      unknownIds.push(value.id);
-      continue;
-    }
+    if (row === undefined) continue;
     outputNames.forEach((name, output) => {
       byOutput[output]![row] = recorded(value, name, output === pSolveOutput) ?? Number.NaN;
     });
   }
-  return {
-    byOutput: byOutput.map((values) => (values.every(Number.isNaN) ? null : values)),
-    unknownIds,
-  };
+  if (byOutput.every((values) => values.every(Number.isNaN))) {
+    throw new JudgeError(
+      "usage",
+      `none of the ${rows.length} rows to evaluate has one of the ${seen.size} scores; give scores the ids of the label file`,
+    );
+  }
+  return byOutput.map((values) => (values.every(Number.isNaN) ? null : values));
 }
 
 /** The output's own probability before the bare p_solve. */

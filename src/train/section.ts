@@ -28,8 +28,11 @@ export type Figures = Readonly<Record<MetricName, Estimate>>;
 
 /** Rows with a known label. */
 export interface LabelledRows {
-  readonly solved: Uint8Array;
+  /** share of the answers that solve it, 0…1 */
+  readonly solved: Float64Array;
+  /** answers included */
   readonly weight: Float64Array;
+  readonly answers: Float64Array;
   readonly groups: readonly (string | null)[];
 }
 
@@ -52,6 +55,8 @@ export interface Comparison {
 
 export interface Section {
   readonly rows: number;
+  /** more than the rows where some prompts were answered several times */
+  readonly answers: number;
   readonly solvedShare: number | null;
   readonly judge: Figures;
   readonly against: readonly Comparison[];
@@ -72,6 +77,7 @@ export function describeSection(
   const byName = new Map(whole.against.map((comparison, index) => [complete[index], comparison]));
   return {
     rows: rows.solved.length,
+    answers: rows.answers.reduce((sum, count) => sum + count, 0),
     solvedShare: weightedMean(rows.weight, rows.solved),
     judge: whole.judge,
     against: against.map((contender) => {
@@ -88,12 +94,13 @@ export function describeSection(
 }
 
 export function chooseRows(
-  { solved, weight, groups }: LabelledRows,
+  { solved, weight, answers, groups }: LabelledRows,
   chosen: readonly number[],
 ): LabelledRows {
   return {
-    solved: Uint8Array.from(chosen, (row) => solved[row]!),
+    solved: Float64Array.from(chosen, (row) => solved[row]!),
     weight: Float64Array.from(chosen, (row) => weight[row]!),
+    answers: Float64Array.from(chosen, (row) => answers[row]!),
     groups: chosen.map((row) => groups[row]!),
   };
 }

@@ -1,11 +1,12 @@
 // How well a layer's pooled features tell solved from unsolved, before a head is trained on them: out-of-fold predictions
 // of logistic regression on their principal components, for several sizes of the PCA at once.
+import { aucMeters } from "./auc-meters.js";
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import { denseDesign } from "./design.js";
 import { type FitInput, fitBlock } from "./fit.js";
 import { type Fold, type FoldOptions, outOfFold, selectRows } from "./folds.js";
+import { labelWeight } from "./label-weight.js";
 import { fitLogistic, predictLogistic } from "./logistic.js";
-import { auc, createSample } from "./metrics.js";
 import { blockFeatures } from "./predict.js";
 
 type SweepLabels = FitInput["labels"];
@@ -94,13 +95,11 @@ function predictOutput(
   labels: SweepLabels,
   output: number,
 ): Float64Array {
-  const solved = Uint8Array.from(labels, (row) => (row.labels[output] === true ? 1 : 0));
-  const sampleWeight = Float64Array.from(labels, (row) => (row.labels[output] === null ? 0 : row.weight));
-  const known = labels.filter((row) => row.labels[output] !== null);
-  const solvedCount = known.filter((row) => row.labels[output] === true).length;
-  if (solvedCount === 0 || solvedCount === known.length) {
-    return new Float64Array(test.length / pcaSize).fill(solvedCount === 0 ? 0 : 1);
-  }
+  const solved = Float64Array.from(labels, (row) => row.labels[output] ?? 0);
+  const sampleWeight = Float64Array.from(labels, (row) => labelWeight(row, output));
+  const shares = labels.map((row) => row.labels[output]!).filter((share) => share !== null);
+  if (shares.every((share) => share === 0)) return new Float64Array(test.length / pcaSize);
+  if (shares.every((share) => share === 1)) return new Float64Array(test.length / pcaSize).fill(1);
   const model = fitLogistic(denseDesign(train, pcaSize), solved, { sampleWeight, tolerance });
   return predictLogistic(model, denseDesign(test, pcaSize));
 }
@@ -113,26 +112,6 @@ function firstColumns(features: Float32Array, columns: number, count: number): F
     chosen.set(features.subarray(row * columns, row * columns + count), row * count);
   }
   return chosen;
-}
-
-/** By output: the AUC of the rows with a label as a function of the rows' multiplicity, [rows]. */
-function aucMeters(
-  predicted: Float64Array,
-  labels: SweepLabels,
-): ((multiplicity: Float64Array) => number | null)[] {
-  const outputs = labels[0]?.labels.length ?? 0;
-  return Array.from({ length: outputs }, (_, output) => {
-    const known = [...labels.keys()].filter((row) => labels[row]!.labels[output] !== null);
-    const sample = createSample(
-      Float64Array.from(known, (row) => predicted[row * outputs + output]!),
-      Uint8Array.from(known, (row) => (labels[row]!.labels[output] === true ? 1 : 0)),
-    );
-    return (multiplicity) =>
-      auc(
-        sample,
-        Float64Array.from(known, (row) => labels[row]!.weight * multiplicity[row]!),
-      );
-  });
 }
 
 function meanOf(values: readonly (number | null)[]): number | null {

@@ -7,7 +7,7 @@ export interface ThresholdPoint {
   readonly threshold: number;
   /** rows that go to the weak model, of all */
   readonly weakShare: Estimate;
-  /** rows that go to the weak model and are not solved by it, of all */
+  /** answers for rows that go to the weak model which do not solve them, of all */
   readonly errorShare: Estimate;
   /** solved of those that go to the weak model; null where none does */
   readonly weakAccuracy: Estimate;
@@ -37,7 +37,7 @@ export function thresholdCurve(
       for (let row = 0; row < p.length; row++) {
         const drawn = weight[row]! * multiplicity[row]!;
         weak[reached[row]!]! += drawn;
-        if (solved[row] !== 1) failing[reached[row]!]! += drawn;
+        failing[reached[row]!]! += drawn * (1 - solved[row]!);
       }
       // a row that reaches a threshold reaches those below it
       for (let place = thresholds.length; place > 0; place--) {

@@ -14,9 +14,10 @@ export type ThresholdTarget =
 export interface RouteRows {
   /** the weak output's probabilities */
   readonly p: Float64Array;
-  readonly weakSolved: Uint8Array;
+  /** share of the answers that solve the row, 0…1 */
+  readonly weakSolved: ArrayLike<number>;
   /** null: accuracy is that of the requests which the weak model serves */
-  readonly strongSolved: Uint8Array | null;
+  readonly strongSolved: ArrayLike<number> | null;
   readonly weight: Float64Array;
 }
 
@@ -140,8 +141,10 @@ function describeEffects(
 ): Effects {
   if (threshold === null) return { weakShare: null, accuracy: null, errorShare: null, meanCost: null };
   const weak = Uint8Array.from(p, (value) => (goesToWeak(value, threshold) ? 1 : 0));
-  const failing = weak.map((value, row) => value * (1 - weakSolved[row]!));
-  const right = weak.map((value, row) => (value === 1 ? weakSolved[row]! : (strongSolved?.[row] ?? 0)));
+  const failing = Float64Array.from(weak, (value, row) => value * (1 - weakSolved[row]!));
+  const right = Float64Array.from(weak, (value, row) =>
+    value === 1 ? weakSolved[row]! : (strongSolved?.[row] ?? 0),
+  );
   const costs = target.kind === "cost" ? target : null;
   const [weakShare, accuracy, errorShare, meanCost] = bootstrap(
     p.length,

@@ -40,7 +40,7 @@ function makeInput(): FitInput {
     }
     const easy = 0.8 + 0.5 * hidden[0]! - 0.4 * hidden[1]! * hidden[2]!;
     const labels = [easy, easy + 1].map((logit) => random.uniform() < 1 / (1 + Math.exp(-logit)));
-    return { labels, weight: 1 };
+    return { labels: labels.map(Number), samples: [1, 1], weight: 1 };
   });
   return {
     view: { layers: [8], pooling: "mean", hiddenSize: columns },

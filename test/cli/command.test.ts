@@ -31,7 +31,7 @@ function start(args: readonly string[], env: Record<string, string> = {}): Child
 
 async function run(
   args: readonly string[],
-  { input = "", env = {} }: { input?: string; env?: Record<string, string> } = {},
+  { input = "", env = {} }: { input?: string | Buffer; env?: Record<string, string> } = {},
 ): Promise<Outcome> {
   const child = start(args, env);
   child.stdin!.end(input);
@@ -43,7 +43,7 @@ async function run(
   return { code: code as number | null, output, errors };
 }
 
-function write(name: string, content: string): string {
+function write(name: string, content: string | Buffer): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   return path;
@@ -120,6 +120,19 @@ describe("score", () => {
     );
   });
 
+  test("what is no UTF-8 is refused by line and byte: standard input, a file, the configuration", async () => {
+    const latin1 = (text: string) => Buffer.from(text, "latin1");
+    const piped = await run(["score", "--config", config], { input: latin1("La\ncl\xe9\n") });
+    assertRefused(piped, /standard input line 2, byte 3 of the line: found 0xE9/);
+    const file = write("latin1.jsonl", latin1('{"prompt":"cl\xe9"}\n'));
+    assertRefused(
+      await run(["score", "--config", config, "--file", file]),
+      /latin1\.jsonl line 1, byte 14 of the line: found 0xE9/,
+    );
+    const settings = write("utf16.toml", Buffer.from(`\uFEFF${tinyConfig}`, "utf16le"));
+    assertRefused(await run(["score", "--config", settings, "x"]), /utf16\.toml: found UTF-16/);
+  });
+
   test("both embedded judges score every example prompt", async () => {
     const examples = readFileSync(packagePath("prompts/examples.jsonl"), "utf8").trim().split("\n");
     for (const judge of ["prefill-judge", "prefill-judge-fast"]) {
@@ -144,7 +157,7 @@ describe("score", () => {
     const file = write("faulty.jsonl", '{"prompt":"Hi"}\n{"text":"x"}\n');
     assertRefused(
       await run(["score", "--config", config, "--file", file]),
-      /line 2: wanted a JSON object with a string "prompt"/,
+      /row 2 \(line 2\), field prompt: found nothing, wanted a string/,
     );
     assertRefused(await run(["score", "--file", join(folder, "none.jsonl")]), "none.jsonl", /ENOENT/);
     assertRefused(
@@ -228,7 +241,7 @@ describe("serve refuses to start, with one line and exit code 2", () => {
 
   test("the model file is cut short", async () => {
     const copy = damagedCheckpoint("minilm-l6", "encoder/model.onnx", (bytes) => bytes.subarray(0, 1000));
-    assertRefused(await serve(encoderOf(copy)), "model.onnx", /no whole ONNX model/);
+    assertRefused(await serve(encoderOf(copy)), "model.onnx", /cannot be loaded/);
   });
 
   test("the tokenizer is not JSON, or missing a piece", async () => {

@@ -83,6 +83,24 @@ describe("evaluate", () => {
     assert.match(readFileSync(errors, "utf8"), /^id,split,group,source,p_solve,solved,error,prompt\n/);
   });
 
+  test("refuses a place for the wrong decisions that cannot be written, before anything is scored", () => {
+    const errors = join(labels, "wrong.csv");
+    const { status, stdout, stderr } = run(
+      "evaluate",
+      "--config",
+      config,
+      "--labels",
+      labels,
+      "--errors",
+      errors,
+    );
+    assert.deepEqual([status, stdout], [2, ""]);
+    assert.equal(
+      stderr,
+      `prefill-judge: ${labels} cannot be written (EEXIST); give the path of a writable folder\n`,
+    );
+  });
+
   test("compares with recorded scores of another judge, by row id", () => {
     const scores = write(
       "scores.jsonl",
@@ -167,6 +185,52 @@ describe("evaluate", () => {
       assert.equal(status, 2, stderr);
       assert.match(stderr, message);
     }
+  });
+
+  test("leaves rows out that were trained on, where it is asked to, and says how many", () => {
+    const again = { ...rows[0]!, id: "again", split: "test", prompt: `${rows[0]!.prompt}\u200B` };
+    const file = write("overlap.jsonl", [...rows, again].map((row) => JSON.stringify(row)).join("\n"));
+    const args = ["evaluate", "--config", config, "--labels", file, "--json"];
+    const refused = run(...args);
+    const target = ["--target-weak-share", "0.5"];
+    assert.equal(refused.status, 2);
+    assert.equal(run("calibrate", ...args.slice(1), ...target).stderr, refused.stderr);
+    assert.equal(run("calibrate", ...args.slice(1), ...target, "--drop-overlap").status, 0);
+    assert.match(
+      refused.stderr,
+      /^prefill-judge: 1 of 41 rows to measure on are rows of the training: "again" \("r0" in/,
+    );
+    const { status, stdout, stderr } = run(...args, "--drop-overlap");
+    assert.equal(status, 0, stderr);
+    assert.equal((JSON.parse(stdout) as EvaluationReport).rows, 40);
+    assert.match(stderr, /^1 of 41 rows to measure on are rows of the training, and are left out$/m);
+  });
+
+  test("refuses a split that no row is of, and train rows under another name", () => {
+    const renamed = write(
+      "renamed.jsonl",
+      rows
+        .map((row) => JSON.stringify({ ...row, split: row.split === "test" ? "Test" : "Train" }))
+        .join("\n"),
+    );
+    const named = '"Train" \\(20 rows\\), "Test" \\(40 rows\\)';
+    const target = ["--target-weak-share", "0.5"];
+    for (const [args, message] of [
+      [["evaluate"], `no row is of split "train"; the file has ${named}; name those to evaluate`],
+      [["evaluate", "--split", "test"], `--split: no row is of split "test"; the file has ${named}`],
+      [
+        ["calibrate", ...target, "--train-split", "train"],
+        `--train-split: no row is of split "train"; .*${named}`,
+      ],
+    ] as const) {
+      const { status, stderr } = run(...args, "--config", config, "--labels", renamed);
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, new RegExp(message));
+    }
+    const own = ["--split", "Test", "--train-split", "Train"];
+    const { status, stdout } = run("evaluate", "--config", config, "--labels", renamed, ...own);
+    assert.equal(status, 0);
+    assert.match(stdout, /on 40 rows .*TF-IDF/s);
   });
 
   test("refuses rows that the judge was trained on, and labels of other models", () => {
@@ -265,33 +329,81 @@ describe("calibrate", () => {
   });
 });
 
-test("labels import routellm brings both benchmarks into rows, and nulls a column that was recorded wrongly", () => {
-  const clone = join(folder, "clone");
-  mkdirSync(join(clone, "evals/mmlu/responses"), { recursive: true });
-  mkdirSync(join(clone, "evals/gsm8k"), { recursive: true });
-  write(
-    "clone/evals/mmlu/responses/mmlu_algebra.csv",
-    ',prompt,weak,strong\n0,"1+1?\nA. 2",True,True\n1,Q2,False,True\n2,q2 ,True,True\n',
-  );
-  const gsm8k = Array.from(
-    { length: 20 },
-    (_, index) => `g${index},${index % 2 === 0 ? "True" : "False"},False`,
-  );
-  write("clone/evals/gsm8k/gsm8k_responses.csv", `prompt,weak,strong\n${gsm8k.join("\n")}\n`);
-  const output = join(folder, "imported.jsonl");
-  const { status, stdout } = run("labels", "import", "routellm", clone, output);
-  assert.equal(status, 0);
-  assert.match(stdout, /22 rows from 2 files, 1 duplicates left out\ngsm8k: strong solved 0\.0 %/);
-  const [first, , third] = readFileSync(output, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  assert.deepEqual(first, {
-    id: "algebra-1",
-    prompt: "1+1?\nA. 2",
-    group: "algebra",
-    source: "measured",
-    labels: { weak: true, strong: true },
+describe("labels import routellm", () => {
+  /** A clone with the layout and the headers of the real one; the questions are made here. */
+  function makeClone(name: string, folder: string, gsm8k: string): string {
+    mkdirSync(join(path(name), folder, "mmlu/responses"), { recursive: true });
+    mkdirSync(join(path(name), folder, "gsm8k"), { recursive: true });
+    write(
+      `${name}/${folder}/mmlu/responses/mmlu_algebra.csv`,
+      'prompt,weak,strong\n"1+1?\nA. 2\nAnswer:",True,True\nQ2,False,True\nq2 ,True,True\n',
+    );
+    write(
+      `${name}/${folder}/mmlu/responses/mmlu_virology.csv`,
+      ",prompt,strong,weak\n0,V1,False,True\n1,V2,True,False\n",
+    );
+    write(`${name}/${folder}/gsm8k/gsm8k_responses.csv`, gsm8k);
+    return path(name);
+  }
+  const path = (name: string) => join(folder, name);
+  const gsm8kRows = Array.from({ length: 20 }, (_, index) => {
+    return `"g${index}, how many?",${index % 2 === 0 ? "True" : "False"},False," He has 3, so\n#### ""3""",True`;
   });
-  assert.deepEqual(third.labels, { weak: true, strong: null });
+  const gsm8k = `prompt,weak,strong,weak_response,strong_response\n${gsm8kRows.join("\n")}\n`;
+
+  for (const layout of ["routellm/evals", "src/routellm/evals", "evals", "."]) {
+    test(`brings both benchmarks into rows from ${layout}, answers left out, a broken column null`, () => {
+      const clone = makeClone(`clone-${layout.replaceAll("/", "-")}`, layout, gsm8k);
+      const output = path("imported.jsonl");
+      const { status, stdout, stderr } = run("labels", "import", "routellm", clone, output);
+      assert.equal(status, 0, stderr);
+      assert.match(stdout, /24 rows from 3 files, 1 duplicates left out\ngsm8k: strong solved 0\.0 %/);
+      const imported = readFileSync(output, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      assert.deepEqual(imported[0], {
+        id: "algebra-1",
+        prompt: "1+1?\nA. 2\nAnswer:",
+        group: "algebra",
+        source: "measured",
+        labels: { weak: true, strong: true },
+      });
+      assert.deepEqual(imported[2].labels, { strong: false, weak: true });
+      assert.deepEqual(imported[4], {
+        id: "gsm8k-1",
+        prompt: "g0, how many?",
+        group: "gsm8k",
+        source: "measured",
+        labels: { weak: true, strong: null },
+      });
+    });
+  }
+
+  test("names the file, and what of it is wrong", () => {
+    const cases: readonly (readonly [gsm8k: string, message: RegExp])[] = [
+      [
+        "question,answer\nx,y\n",
+        /gsm8k_responses\.csv: header: found "question", "answer", wanted a column prompt/,
+      ],
+      [
+        "prompt,weak\nx,maybe\n",
+        /gsm8k_responses\.csv line 2, column "weak": found another value, wanted True or/,
+      ],
+      ["prompt,weak_response\nx,text\n", /column "weak_response": found another value/],
+      ['prompt,weak\n"x,True\n', /gsm8k_responses\.csv: line 2: found a quote that is not closed/],
+    ];
+    for (const [index, [content, message]] of cases.entries()) {
+      const clone = makeClone(`broken-${index}`, "routellm/evals", content);
+      const { status, stderr } = run("labels", "import", "routellm", clone, path("none.jsonl"));
+      assert.equal(status, 2, stderr);
+      assert.match(stderr, message);
+    }
+    const { status, stderr } = run("labels", "import", "routellm", folder, path("none.jsonl"));
+    assert.equal(status, 2);
+    assert.match(
+      stderr,
+      /has no mmlu\/responses\/mmlu_\*\.csv in routellm\/evals, src\/routellm\/evals, evals or itself/,
+    );
+  });
 });

@@ -79,12 +79,48 @@ describe("sweep", () => {
 
   test("has encoded the train rows once, for every layer and pooling mode; train finds them", () => {
     const sizes = () => readdirSync(path("cache")).map((name) => statSync(join(path("cache"), name)).size);
-    assert.deepEqual(sizes(), Array(18).fill(100 * (32 + 4 * 24)));
+    assert.deepEqual(sizes(), Array(18).fill(100 * (32 + 4 * 24 + 4)));
     const [, ...input] = args(labels, "cache");
     const choice = ["--layer", "4", "--pooling", "last", "--pca", "8", "--out", path("judge")];
     const { status, stderr } = run("train", ...input, ...choice, "--no-calibration");
     assert.equal(status, 0, stderr);
-    assert.deepEqual(sizes(), Array(18).fill(100 * (32 + 4 * 24)));
+    assert.deepEqual(sizes(), Array(18).fill(100 * (32 + 4 * 24 + 4)));
+  });
+
+  test("prints JSON alone, whatever there is to say of the labels", () => {
+    const twice = [...rows, { ...rows[0]!, id: "again", labels: { weak: true, strong: false } }];
+    const options = ["--pca", "3", "--layers", "1", "--pooling", "last", "--json"];
+    const { status, stdout, stderr } = run(...args(write("twice.jsonl", twice), "cache"), ...options);
+    assert.equal(status, 0, stderr);
+    assert.equal((JSON.parse(stdout) as Sweep).rows, 100);
+    assert.match(
+      stderr,
+      /^weak: 101 answers to 100 prompts, of which \d were solved in some and not in others/m,
+    );
+  });
+
+  test("says where no choice differs from chance", () => {
+    const noise = rows.map((row, index) => ({ ...row, labels: { weak: (index * 7919) % 13 < 6 } }));
+    const options = ["--pca", "2", "--layers", "0", "--pooling", "last"];
+    const { status, stdout } = run(...args(write("noise.jsonl", noise), "cache"), ...options);
+    assert.equal(status, 0);
+    assert.match(
+      stdout,
+      /^no choice differs from chance \(0\.5\) on these rows: nothing shows that they can be/m,
+    );
+  });
+
+  test("refuses an encoder folder by the path that was tried, and ~ by itself", () => {
+    const tried = (encoder: string) =>
+      run("sweep", "--labels", labels, `--encoder=${encoder}`, "--cache", path("cache")).stderr;
+    assert.match(
+      tried(path("nowhere")),
+      new RegExp(`the encoder folder cannot be read: ${path("nowhere")} \\(ENOENT\\)`),
+    );
+    assert.match(
+      tried("~/encoder"),
+      /^prefill-judge: --encoder: found ~\/encoder, and ~ means no folder here/m,
+    );
   });
 
   test("does not look at test rows", () => {
@@ -97,7 +133,7 @@ describe("sweep", () => {
     assert.equal(changed.status, 0, changed.stderr);
     assert.equal(changed.stdout, run(...args(labels, "cache"), ...some).stdout);
     const [file] = readdirSync(path("other-cache"));
-    assert.equal(statSync(join(path("other-cache"), file!)).size, 100 * (32 + 4 * 24));
+    assert.equal(statSync(join(path("other-cache"), file!)).size, 100 * (32 + 4 * 24 + 4));
   });
 
   test("prints a table, and the options of a training with the best choice", () => {

@@ -54,7 +54,7 @@ async function train(): Promise<HeadWeights[]> {
   const encodings = (await here.encode(texts, options)).encodings as readonly Encoding[];
   const labels = rows.map((row) => {
     const [solved] = Object.values(row.labels);
-    return { labels: [solved!, !solved], weight: 1 };
+    return { labels: [Number(solved), Number(!solved)], samples: [1, 1], weight: 1 };
   });
   const { hiddenSize } = here.facts;
   const trained = heads.map(async ([layers, pooling]) => {

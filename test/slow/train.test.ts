@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -96,7 +96,7 @@ describe("train", () => {
     assert.ok(size() >= had);
     assert.deepEqual(
       readFileSync(join(path("cut-cache"), readdirSync(path("cut-cache"))[0]!)).length,
-      180 * (32 + 4 * 24),
+      180 * (32 + 4 * 24 + 4),
     );
   });
 
@@ -139,6 +139,27 @@ describe("train", () => {
     assert.equal(pool!.curve.at(-1)!.meanCost!.value, 1);
     const first = pool!.curve[0]!;
     assert.ok(first.meanCost!.value! > 1 && first.meanCost!.value! <= 10);
+  });
+
+  test("refuses a place that the judge cannot be saved at, before anything is encoded", () => {
+    mkdirSync(path("site"));
+    writeFileSync(path("site/notice.txt"), "of somebody else");
+    for (const [out, message] of [
+      [
+        path("site"),
+        /site has a notice\.txt that is not of a checkpoint, and it would be lost; give another folder/,
+      ],
+      [
+        join(labels, "judge"),
+        /labels\.jsonl\/judge cannot be written \(ENOTDIR\); give the path of a writable folder/,
+      ],
+      [path("judge.PT"), /--out \S*judge\.PT: a judge is a folder; leave \.pt out of its name/],
+    ] as const) {
+      const { status, stderr, stdout } = run(...args("judge", "none-cache", ["--out", out]));
+      assert.deepEqual([status, stdout], [2, ""], stderr);
+      assert.match(stderr, message);
+      assert.ok(!readdirSync(folder).includes("none-cache"));
+    }
   });
 
   test("refuses what nothing can be learned from, in one line, and writes nothing", () => {

@@ -57,7 +57,7 @@ test("prices of tokens, with the encoder's median prompt and the labels' median 
 
 describe("refused, naming the file", () => {
   const cases: readonly (readonly [name: string, content: string, message: RegExp])[] = [
-    ["toml.toml", "weak = \n", /toml\.toml: line 1, column 8: not TOML; a file of costs is TOML, or JSON/],
+    ["toml.toml", "weak = \n", /toml\.toml: line 1, column 8: not TOML; a file of costs is TOML or JSON/],
     ["twice.toml", "weak = 1\nweak = 2\n", /twice\.toml: line 2, column 1: not TOML/],
     ["json.json", '{"weak": }', /json\.json: not JSON; /],
     ["infinite.toml", "weak = inf\n", /infinite\.toml: "weak": found Infinity, wanted/],

@@ -1,10 +1,13 @@
 // inspect without a process: what it says of the embedded judges and of the fixtures of format 1.
 import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { loadCheckpoint } from "../../../src/checkpoint/load.js";
 import { inspect } from "../../../src/cli/inspect.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
-import { fixturePath, packagePath } from "../../support/fixtures.js";
+import { fixturePath, packagePath, readJson } from "../../support/fixtures.js";
 
 async function printed(path: string, json: boolean): Promise<string> {
   const lines: string[] = [];
@@ -49,3 +52,24 @@ for (const { path, format, calibrated } of subjects) {
       assert.ok(text.includes(part), part);
   });
 }
+
+test("repeats what the training warned of, and finds a calibration that turns the judge upside down", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "judge-inspect-"));
+  try {
+    cpSync(embedded[1]!, folder, { recursive: true });
+    const file = join(folder, "router.json");
+    const metadata = readJson<{ training: object; calibration: { slope: number }[]; output_names: string[] }>(
+      file,
+    );
+    metadata.training = { ...metadata.training, warnings: ["weak: AUC 0.5 out of fold does not differ"] };
+    metadata.calibration[1]!.slope *= -1;
+    writeFileSync(file, JSON.stringify(metadata));
+    const { problems } = JSON.parse(await printed(folder, true));
+    assert.equal(problems[0], "weak: AUC 0.5 out of fold does not differ");
+    const [, second] = metadata.output_names;
+    assert.ok(problems[1].startsWith(`${second}: its calibration has no positive slope`), problems[1]);
+    assert.equal(problems.length, 2);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -44,7 +44,8 @@ test("the five shortest of a file of lines, or of JSON lines with prompt", async
   const wanted = ["two", "one", "three", "and a fifth", "four prompts"];
   const plain = write("plain.txt", `\uFEFF${texts.join("\r\n\r\n \t\r\n")}\r\n`);
   const rows = texts.map((prompt) => JSON.stringify({ id: "x", prompt }));
-  for (const file of [plain, write("rows.jsonl", `${rows.join("\n")}\n`)]) {
+  const named = ["rows.jsonl", "rows.ndjson", "ROWS.JSONL", "rows.jsonlines"];
+  for (const file of [plain, ...named.map((name) => write(name, `${rows.join("\n")}\n`))]) {
     assert.deepEqual(await selftestTexts(file, trained, labels), wanted);
   }
   const lineFeeds = write("line-feeds.jsonl", JSON.stringify({ prompt: "one\ntwo" }));
@@ -56,6 +57,11 @@ test("no prompt of the labels passes, of whatever split, nor one that differs in
   assert.deepEqual(await selftestTexts(file, trained, labels), ["Ours alone."]);
 });
 
+test("nor one that stands in another text: a table of the labels, copied into lines", async () => {
+  const file = write("copied.txt", [`1,"${secret}",true`, "Ours alone."].join("\n"));
+  assert.deepEqual(await selftestTexts(file, trained, labels), ["Ours alone."]);
+});
+
 test("a file without another prompt, of another form or that is missing is refused by name", async () => {
   const cases: readonly (readonly [file: string, message: RegExp])[] = [
     [
@@ -63,7 +69,17 @@ test("a file without another prompt, of another form or that is missing is refus
       /labelled\.txt has no prompt that is not in the labels/,
     ],
     [write("empty.txt", "\n \n"), /empty\.txt has no prompt/],
-    [write("bad.jsonl", '{"text": "x"}\n'), /bad\.jsonl line 1: wanted a JSON object with a string "prompt"/],
+    [
+      write("bad.jsonl", '{"text": "x"}\n'),
+      /bad\.jsonl: row 1 \(line 1\), field prompt: found nothing, wanted a string/,
+    ],
+    [
+      write("lines.json", `Ours.\n${lines[0]}\n`),
+      /lines\.json: found JSON in line 2, wanted one prompt a line/,
+    ],
+    [write("array.txt", `[\n${lines[0]}\n]`), /array\.txt: found JSON in line 1/],
+    [write("labels.CSV", "x,y\nOurs,1\n"), /labels\.CSV: found a table/],
+    [write("labels.text", `question,model,isCorrect\n${secret},weak,True\n`), /labels\.text: found a table/],
     [join(folder, "none.txt"), /none\.txt cannot be read \(ENOENT\)/],
   ];
   for (const [file, message] of cases) {

@@ -35,7 +35,7 @@ const report = evaluate(input, options);
 const [weak, strong] = report.outputs;
 
 test("the judge's figures are the metrics of the labelled rows, inside their intervals", () => {
-  const solved = Uint8Array.from(rows, ({ labels }) => (labels[0] === true ? 1 : 0));
+  const solved = Uint8Array.from(rows, ({ labels }) => labels[0]!);
   const sample = createSample(ability, solved);
   assertClose(weak?.all.judge.auc.value, auc(sample, sample.weight)!);
   assertClose(weak?.all.judge.brier.value, brier(sample, sample.weight)!);

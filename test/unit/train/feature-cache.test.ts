@@ -8,7 +8,7 @@ import { rejection } from "../refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-features-"));
 after(() => rmSync(folder, { recursive: true }));
-const recordBytes = 32 + 4 * 3;
+const recordBytes = 32 + 4 * 3 + 4;
 const entry = (text: string, ...values: number[]) => ({ text, vector: Float32Array.from(values) });
 
 test("what was added is there, in the order that is asked for, and after the file was opened again", async () => {
@@ -34,6 +34,20 @@ test("a half-written last record is taken off, and written anew", async () => {
   assert.deepEqual([cache.has("one"), cache.has("two")], [true, false]);
   await cache.add([entry("two", 4, 5, 6)]);
   assert.deepEqual((await cache.read(["two", "one"])).data, Float32Array.of(4, 5, 6, 1, 2, 3));
+});
+
+test("a record whose bytes have changed is encoded again, wherever the change is; the others stay", async () => {
+  for (const offset of [0, 31, 32, 43, 44, 47]) {
+    const file = join(folder, `flipped-${offset}.features`);
+    await (await openFeatureCache(file, 3)).add([entry("one", 1, 2, 3), entry("two", 4, 5, 6)]);
+    const bytes = readFileSync(file);
+    bytes[recordBytes + offset]! ^= 1;
+    writeFileSync(file, bytes);
+    const cache = await openFeatureCache(file, 3);
+    assert.deepEqual([cache.has("one"), cache.has("two")], [true, false], `byte ${offset}`);
+    await cache.add([entry("two", 4, 5, 6)]);
+    assert.deepEqual((await cache.read(["two", "one"])).data, Float32Array.of(4, 5, 6, 1, 2, 3));
+  }
 });
 
 test("records that another process adds meanwhile disturb nothing", async () => {

@@ -89,7 +89,8 @@ export function toyInput(rows: number, seed = 1): FitInput {
   const data = Float32Array.from({ length: rows * 6 }, () => random.normal());
   const labels = Array.from({ length: rows }, (_, row) => {
     const values = data.subarray(row * 6, row * 6 + 6);
-    return { labels: [values.reduce((sum, value) => sum + value, 0) > 0, values[0]! > 0], weight: 1 };
+    const solved = [values.reduce((sum, value) => sum + value, 0) > 0, values[0]! > 0];
+    return { labels: solved.map(Number), samples: [1, 1], weight: 1 };
   });
   return {
     view: { layers: [1, 2], pooling: "mean", hiddenSize: 3 },

@@ -24,7 +24,7 @@ test("a separable problem is learned: unseen rows are judged right", async () =>
   const unseen = toyInput(200, 2);
   const predicted = predictTable(weights, unseen.table);
   const right = predicted.filter((p, place) => {
-    return p > 0.5 === unseen.labels[Math.floor(place / 2)]!.labels[place % 2];
+    return p > 0.5 === (unseen.labels[Math.floor(place / 2)]!.labels[place % 2] === 1);
   });
   assert.ok(right.length / 400 > 0.93, `${right.length} of 400`);
 });

@@ -16,8 +16,8 @@ test("llm-router's file: rows of one question become one, outputs in the order o
   assert.deepEqual(
     rows.map(({ id, text, labels }) => [id, text, labels]),
     [
-      ["row-1", "What is 2+2?", [true, true]],
-      ["row-3", "Prove it, please", [false, true]],
+      ["row-1", "What is 2+2?", [1, 1]],
+      ["row-3", "Prove it, please", [0, 1]],
       ["row-5", "Only one", [null, null]],
     ],
   );
@@ -40,10 +40,43 @@ test("optional columns in any order, spaces around names and values, a byte orde
     group: "maths",
     source: "measured",
     weight: 2.5,
-    labels: [true],
+    labels: [1],
+    samples: [1],
     copies: 1,
   });
   assert.deepEqual([second?.id, second?.split, second?.weight], ["row-2", null, 1]);
+});
+
+test("a share of answers with their number, and several answers to one question", () => {
+  const { rows } = parse(
+    "question,model,isCorrect,samples\nq,m,0.75,4\nr,m,1,\nr,m,0.0,\nr,m,0,1\nr,n,1.0,2\n",
+  );
+  assert.deepEqual(
+    rows.map(({ labels, samples }) => [labels, samples]),
+    [
+      [
+        [0.75, null],
+        [4, 0],
+      ],
+      [
+        [1 / 3, 1],
+        [3, 2],
+      ],
+    ],
+  );
+});
+
+test("the index that pandas writes as a first column without a name is passed over", () => {
+  for (const name of ["", "Unnamed: 0"]) {
+    const { rows } = parse(`${name},question,model,isCorrect\n0,Why?,m,True\n1,How?,m,False\n`);
+    assert.deepEqual(
+      rows.map(({ text, labels }) => [text, labels]),
+      [
+        ["Why?", [1]],
+        ["How?", [0]],
+      ],
+    );
+  }
 });
 
 test("line feeds and quotes inside a question stay", () => {
@@ -71,6 +104,10 @@ describe("refused, by row, line and column", () => {
       /header \(line 1\): column "notes" is unknown; wanted .*split,group/,
     ],
     "another spelling": ["question,model,iscorrect\nq,m,1\n", /column isCorrect is missing/],
+    "a nameless column that is not the first": [
+      "question,model,isCorrect,\nq,m,1,x\n",
+      /header \(line 1\): column "" is unknown/,
+    ],
     "a column twice": ["question,model,isCorrect,model\nq,m,1,m\n", /column "model" stands there twice/],
     semicolons: ["question;model;isCorrect\nq;m;1\n", /missing.*separated by commas/],
     "a field too many": [`${head}q,m,1,3,1\n\na, b,m,1,3,1\n`, /^row 2 \(line 4\): found 6 fields, wanted 5/],
@@ -79,7 +116,16 @@ describe("refused, by row, line and column", () => {
       `${head}q,m,1,,\nr,m,maybe,,\n`,
       /^row 2 \(line 3\), column isCorrect: found "maybe", wanted True or False/,
     ],
-    "a share as a label": [`${head}q,m,0.5,,\n`, /column isCorrect: found "0.5"/],
+    "a share above 1": [
+      `${head}q,m,50,,\n`,
+      /column isCorrect: found "50", wanted True or False, a share from 0 to 1/,
+    ],
+    "a negative share": [`${head}q,m,-0.5,,\n`, /column isCorrect: found "-0.5"/],
+    "a share in another notation": [`${head}q,m,0x1,,\n`, /column isCorrect: found "0x1"/],
+    "no answers": [
+      "question,model,isCorrect,samples\nq,m,0.5,0\n",
+      /column samples: found 0, wanted a whole number from 1, or nothing/,
+    ],
     "words and numbers mixed": [
       `${head}q,m,,,\nr,m,True,,\ns,m,1,,\n`,
       /^row 3 \(line 4\), column isCorrect: found a number, but row 2 has a word/,

@@ -32,7 +32,8 @@ test("rows with every field, and with none that may be left out", () => {
       group: "maths",
       source: "measured",
       weight: 0.5,
-      labels: [true, null, null],
+      labels: [1, null, null],
+      samples: [1, 0, 0],
       copies: 1,
     },
     {
@@ -42,7 +43,8 @@ test("rows with every field, and with none that may be left out", () => {
       group: null,
       source: null,
       weight: 1,
-      labels: [false, null, false],
+      labels: [0, null, 0],
+      samples: [1, 0, 1],
       copies: 1,
     },
   ]);
@@ -74,12 +76,34 @@ test("a byte order mark, CRLF, blank lines and no final line end", () => {
   );
 });
 
+test("a label is a share of answers, whose number counts; booleans are 1 and 0 of one answer", () => {
+  const { rows } = parse(
+    lines(
+      { prompt: "a", labels: { weak: 0.67, strong: true, other: null }, samples: { weak: 3, other: 2 } },
+      { prompt: "b", labels: { weak: false, strong: 0, other: 1 }, samples: { weak: 5, strong: null } },
+    ),
+  );
+  assert.deepEqual(
+    rows.map(({ labels, samples }) => [labels, samples]),
+    [
+      [
+        [0.67, 1, null],
+        [3, 1, 0],
+      ],
+      [
+        [0, 0, 1],
+        [5, 1, 1],
+      ],
+    ],
+  );
+});
+
 test("a model named like a part of JavaScript is a model", () => {
   const { outputNames, rows, medianOutputTokens } = parse(
     '{"prompt":"a","labels":{"constructor":true,"toString":false},"output_tokens":{"toString":3}}',
   );
   assert.deepEqual(outputNames, ["constructor", "toString"]);
-  assert.deepEqual(rows[0]?.labels, [true, false]);
+  assert.deepEqual(rows[0]?.labels, [1, 0]);
   assert.deepEqual(medianOutputTokens, [null, 3]);
 });
 
@@ -88,6 +112,20 @@ describe("refused, by row, line and field", () => {
   const cases: Readonly<Record<string, readonly [content: string, message: RegExp]>> = {
     "an empty file": ["\n\n", /no rows/],
     "no JSON": [`${lines(good)}\n\n{"id": oops}`, /^row 2 \(line 3\): found no JSON/],
+    "NaN, as Python writes it": [
+      '{"prompt":"NaN","labels":{"m":NaN}}',
+      /^row 1 \(line 1\): found NaN, which JSON does not have; write null/,
+    ],
+    "a file that is cut off": [
+      `${lines(good)}\n{"prompt":"A quest`,
+      /^row 2 \(line 2\): found an object that does not end in its line.* the file is cut off$/,
+    ],
+    "an object over several lines": [
+      JSON.stringify(good, null, 2),
+      /^row 1 \(line 1\): found an object that does not end in its line, wanted one object a line/,
+    ],
+    "an array over several lines": ["[\n{}\n]", /^row 1 \(line 1\): found the start of an array/],
+    "a comma between lines": [`${lines(good)},\n${lines(good)}`, /^row 1 \(line 1\): found a comma after/],
     "an array of rows": [JSON.stringify([good]), /^row 1 \(line 1\): found an array, wanted a JSON object/],
     null: ["null", /found null, wanted a JSON object/],
     "no prompt": [lines({ labels: { m: true } }), /field prompt: found nothing, wanted prompt.* or messages/],
@@ -109,9 +147,29 @@ describe("refused, by row, line and field", () => {
     "labels of no output": [lines({ ...good, labels: {} }), /field labels: found no output/],
     "a label in words": [
       lines({ ...good, labels: { "gpt-3.5": "true" } }),
-      /field labels\.gpt-3\.5: found a string of 4 characters, wanted true, false or null/,
+      /field labels\.gpt-3\.5: found a string of 4 characters, wanted true, false, a share from 0 to 1, or null/,
     ],
-    "a label as a number": [lines({ ...good, labels: { m: 1 } }), /field labels\.m: found 1, wanted true/],
+    "a share above 1": [
+      lines({ ...good, labels: { m: 67 } }),
+      /field labels\.m: found 67, wanted true, false, a share from 0 to 1, or null/,
+    ],
+    "a share below 0": [lines({ ...good, labels: { m: -0.1 } }), /field labels\.m: found -0\.1, wanted true/],
+    "a share of no answers": [
+      lines({ ...good, labels: { m: 0.5 }, samples: { m: 0 } }),
+      /field samples\.m: found 0, wanted 1 or more/,
+    ],
+    "half an answer": [
+      lines({ ...good, samples: { m: 1.5 } }),
+      /field samples\.m: found 1\.5, wanted a whole number/,
+    ],
+    "answers without a label": [
+      lines({ ...good, samples: { other: 3 } }),
+      /field samples\."other": found an output without a label/,
+    ],
+    "a field in other letters": [
+      lines(good, { ...good, Split: "test" }),
+      /^row 2 \(line 2\), field "Split": is not known; write it as "split"/,
+    ],
     "a numeric id": [lines({ ...good, id: 12 }), /field id: found 12, wanted a string/],
     "an empty id": [lines({ ...good, id: "" }), /field id: found an empty string/],
     "a weight of zero": [lines({ ...good, weight: 0 }), /field weight: found 0, wanted a number above 0/],

@@ -19,8 +19,8 @@ test("duplicates by white space and case become one row that keeps the first's t
   assert.deepEqual(
     rows.map(({ id, text, labels, copies }) => ({ id, text, labels, copies })),
     [
-      { id: "a", text: "What  is\n2+2?", labels: [true, false], copies: 2 },
-      { id: "c", text: "What is 2+3?", labels: [true, null], copies: 1 },
+      { id: "a", text: "What  is\n2+2?", labels: [1, 0], copies: 2 },
+      { id: "c", text: "What is 2+3?", labels: [1, null], copies: 1 },
     ],
   );
   assert.equal(report.records, 3);
@@ -29,15 +29,34 @@ test("duplicates by white space and case become one row that keeps the first's t
   assert.deepEqual(report.conflicts, []);
 });
 
-test("labels that disagree are masked and reported, whatever comes after", () => {
+test("answers to one prompt become their mean, by the number of answers; null is none", () => {
   const { rows, report } = parse(
     { id: "a", prompt: "q", labels: { weak: true, strong: true } },
     { id: "b", prompt: "Q", labels: { weak: false, strong: true } },
-    { id: "c", prompt: "q ", labels: { weak: true } },
+    { id: "c", prompt: "q ", labels: { weak: true, strong: null } },
+    { id: "d", prompt: "r", labels: { weak: 0.25, strong: 0.5 }, samples: { weak: 4 } },
+    { id: "e", prompt: "R", labels: { weak: 1, strong: null }, samples: { weak: 2, strong: 5 } },
   );
-  assert.deepEqual(rows[0]?.labels, [null, true]);
-  assert.equal(rows[0]?.copies, 3);
-  assert.deepEqual(report.conflicts, [{ id: "a", kind: "label", output: "weak", rows: [2, 3] }]);
+  assert.deepEqual(
+    rows.map(({ labels, samples, copies }) => ({ labels, samples, copies })),
+    [
+      { labels: [2 / 3, 1], samples: [3, 2], copies: 3 },
+      { labels: [0.5, 0.5], samples: [6, 1], copies: 2 },
+    ],
+  );
+  assert.deepEqual(report.conflicts, []);
+  const [weak, strong] = report.outputs;
+  assert.deepEqual([weak!.rows, weak!.answers, weak!.mixed], [2, 9, 2]);
+  assert.ok(Math.abs(weak!.solved - 7 / 6) < 1e-12 && Math.abs(weak!.failed - 5 / 6) < 1e-12);
+  assert.deepEqual(strong, {
+    output: "strong",
+    rows: 2,
+    solved: 1.5,
+    failed: 0.5,
+    missing: 0,
+    answers: 3,
+    mixed: 1,
+  });
 });
 
 test("a missing label is no conflict: it is filled by a known one", () => {
@@ -45,7 +64,8 @@ test("a missing label is no conflict: it is filled by a known one", () => {
     { prompt: "q", labels: { weak: null, strong: true } },
     { prompt: "q", labels: { weak: false, strong: null } },
   );
-  assert.deepEqual(rows[0]?.labels, [false, true]);
+  assert.deepEqual(rows[0]?.labels, [0, 1]);
+  assert.deepEqual(rows[0]?.samples, [1, 1]);
   assert.deepEqual(report.conflicts, []);
 });
 
@@ -88,7 +108,7 @@ test("an id may come again with its prompt, as in a file of one record for each 
     { id: "a", prompt: "q", labels: { weak: true } },
     { id: "a", prompt: "q", labels: { strong: true } },
   );
-  assert.deepEqual(rows[0]?.labels, [true, true]);
+  assert.deepEqual(rows[0]?.labels, [1, 1]);
   assert.deepEqual(report.merged, []);
   assert.equal(rows[0]?.copies, 1);
 });
@@ -101,8 +121,10 @@ test("counts and problems by output", () => {
     }),
   );
   const counts = countLabels(rows, ["good", "all", "none", "rare", "few"]);
-  assert.deepEqual(counts[0], { output: "good", solved: 150, failed: 150, missing: 0 });
-  assert.deepEqual(counts[4], { output: "few", solved: 49, failed: 51, missing: 200 });
+  const { good, few } = Object.fromEntries(counts.map(({ output, ...count }) => [output, count]));
+  const one = { mixed: 0 };
+  assert.deepEqual(good, { rows: 300, solved: 150, failed: 150, missing: 0, answers: 300, ...one });
+  assert.deepEqual(few, { rows: 100, solved: 49, failed: 51, missing: 200, answers: 100, ...one });
   assert.deepEqual(labelProblems(counts), [
     { kind: "one_class", output: "all" },
     { kind: "no_labels", output: "none" },
@@ -116,7 +138,15 @@ test("counts and problems by output", () => {
 
 test("below 1,000 rows an AUC's interval is told, by number and base rate", () => {
   const of = (solved: number, failed: number) =>
-    expectedInterval({ output: "weak", solved, failed, missing: 9 });
+    expectedInterval({
+      output: "weak",
+      rows: solved + failed,
+      solved,
+      failed,
+      missing: 9,
+      answers: 0,
+      mixed: 0,
+    });
   assert.deepEqual([of(500, 500), of(0, 300), of(300, 0)], [null, null, null]);
   const [balanced, rare] = [of(250, 250)!, of(50, 450)!];
   assert.deepEqual([balanced.auc, balanced.wanted], [0.7, 1000]);
@@ -126,5 +156,6 @@ test("below 1,000 rows an AUC's interval is told, by number and base rate", () =
 
 test("labels in the order of a checkpoint's outputs, null for what they lack", () => {
   const labels = parse({ prompt: "q", labels: { weak: true, strong: false } });
-  assert.deepEqual(withOutputs(labels, ["strong", "other", "weak"])[0]?.labels, [false, null, true]);
+  assert.deepEqual(withOutputs(labels, ["strong", "other", "weak"])[0]?.labels, [0, null, 1]);
+  assert.deepEqual(withOutputs(labels, ["strong", "other"])[0]?.samples, [1, 0]);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outOfFoldAuc } from "../../../src/train/out-of-fold-auc.js";
+import { labelRow } from "./reference.js";
 
 test("by output, of the rows that are labelled, with an interval; null for one class", () => {
   const rows = 200;
@@ -9,7 +10,7 @@ test("by output, of the rows that are labelled, with an interval; null for one c
     // every tenth row of output a is on the wrong side, every second has no label for b
     const solved = row % 2 === 0;
     predicted.set([row % 10 === 0 ? 0.1 : solved ? 0.8 : 0.3, solved ? 0.9 : 0.1, 0.5], 3 * row);
-    return { labels: [solved, row % 4 < 2 ? solved : null, true], weight: 1 };
+    return labelRow({ id: `${row}`, labels: [solved, row % 4 < 2 ? solved : null, true] });
   });
   const [a, b, c] = outOfFoldAuc(predicted, labels, ["a", "b", "c"]);
   // 80 of 100 solved rows stand above all others, 20 below

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { calibrate, sigmoid } from "../../../src/head/head.js";
-import { calibrateHead, fitPlatt } from "../../../src/train/platt.js";
+import { fitCalibrations, fitPlatt, keepsOrder } from "../../../src/train/platt.js";
 import { createRandom } from "../../../src/train/random.js";
 import { fitReference } from "./fit-reference.js";
-import { assertClose } from "./reference.js";
+import { assertClose, labelRow } from "./reference.js";
 
 test("slope and intercept as scikit-learn's logistic regression on Platt's targets", () => {
   const { platt } = fitReference();
@@ -35,11 +35,11 @@ test("a known slope and intercept are recovered", () => {
 test("each output gets its own, from its known labels, and serving applies it", () => {
   const { probability, solved } = distorted(4000);
   const both = Float64Array.from({ length: 12_000 }, (_, place) => probability[Math.floor(place / 3)]!);
-  const weights = { outputNames: ["a", "b", "c"], blocks: [], members: [], calibration: [null, null, null] };
   const labels = solved.map((label, row) => {
-    return { labels: [label, row % 2 === 0 ? label : null, true], weight: 1 };
+    return labelRow({ id: `${row}`, labels: [label, row % 2 === 0 ? label : null, true] });
   });
-  const head = calibrateHead(weights, both, labels);
+  const calibration = fitCalibrations(both, labels, 3);
+  const head = { outputNames: ["a", "b", "c"], blocks: [], members: [], calibration };
   assertClose(head.calibration[0]?.slope, 0.5, 0.05);
   assertClose(head.calibration[1]?.slope, 0.5, 0.08);
   assert.notDeepEqual(head.calibration[0], head.calibration[1]);
@@ -51,6 +51,18 @@ test("each output gets its own, from its known labels, and serving applies it", 
 test("classes that are parted, and probabilities of 0 and 1, stay finite", () => {
   const found = fitPlatt({ probability: [0, 0.1, 0.9, 1], solved: [0, 0, 1, 1], weight: [1, 1, 1, 1] });
   assert.ok(found && Number.isFinite(found.slope) && found.slope > 0 && Number.isFinite(found.intercept));
+});
+
+test("probabilities that run against the labels have a slope that does not keep their order", () => {
+  const { probability, solved } = distorted(2000);
+  const [right, against] = [solved.map(Number), solved.map((label) => Number(!label))].map((labels) =>
+    fitPlatt({ probability, solved: labels, weight: new Float64Array(2000).fill(1) }),
+  );
+  assert.ok(keepsOrder(right!));
+  assertClose(against!.slope, -right!.slope, 1e-3);
+  assert.ok(!keepsOrder(against!));
+  assert.ok(!keepsOrder({ slope: 0, intercept: 1 }));
+  assert.ok(!keepsOrder({ slope: Number.NaN, intercept: 1 }));
 });
 
 test("one class has no calibration, also when the other's rows weigh nothing", () => {

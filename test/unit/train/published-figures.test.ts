@@ -28,7 +28,7 @@ function readSplits(name: string): (split: string) => LabelRow[] {
 const sampleOf = (rows: readonly LabelRow[], p: Float64Array) =>
   createSample(
     p,
-    Uint8Array.from(rows, ({ labels }) => (labels[0] === true ? 1 : 0)),
+    Float64Array.from(rows, ({ labels }) => labels[0]!),
   );
 
 describe("floors as published", { skip: !existsSync(folder) && "the shared labels are not here" }, () => {

@@ -43,15 +43,21 @@ export function reference(): Reference {
   return readJson<Reference>(fixturePath("train/scikit-learn.json"));
 }
 
-/** A row with one labelled output, unless told otherwise. */
-export function labelRow(row: Partial<LabelRow> & { id: string }): LabelRow {
+type GivenRow = Partial<Omit<LabelRow, "labels">> & {
+  readonly id: string;
+  readonly labels?: readonly (boolean | number | null)[];
+};
+
+/** A row with one labelled output and one answer for every label, unless told otherwise. */
+export function labelRow({ labels = [true], ...row }: GivenRow): LabelRow {
   return {
     text: `prompt of ${row.id}`,
     split: null,
     group: null,
     source: null,
     weight: 1,
-    labels: [true],
+    labels: labels.map((label) => (label === null ? null : Number(label))),
+    samples: labels.map((label) => (label === null ? 0 : 1)),
     copies: 1,
     ...row,
   };

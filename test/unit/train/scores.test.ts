@@ -11,18 +11,17 @@ const labels = {
 const lines = (...rows: unknown[]) => rows.map((row) => JSON.stringify(row)).join("\r\n");
 
 test("a bare p_solve is about one output, in any order of rows; what is not recorded is NaN", () => {
-  const { byOutput, unknownIds } = parseScores(
+  const byOutput = parseScores(
     lines({ id: "c", p_solve: 0.25, model: "judge" }, { id: "x", p_solve: 1 }, { id: "a", p_solve: 1 }),
     labels,
     0,
   );
   assert.deepEqual([...byOutput[0]!], [1, Number.NaN, 0.25]);
   assert.equal(byOutput[1], null);
-  assert.deepEqual(unknownIds, ["x"]);
 });
 
 test("probabilities by output, before the bare p_solve; outputs that are no model here are passed over", () => {
-  const { byOutput } = parseScores(
+  const byOutput = parseScores(
     lines(
       { id: "a", p_solve: 0.9, probabilities: { weak: 0.9, strong: 0.8, other: 0.1 } },
       { id: "b", p_solve: 0.3, probabilities: { strong: null } },
@@ -35,7 +34,7 @@ test("probabilities by output, before the bare p_solve; outputs that are no mode
 });
 
 test("an abstention is no score", () => {
-  const { byOutput } = parseScores(
+  const byOutput = parseScores(
     lines({ id: "a", p_solve: 0, abstained: "deadline" }, { id: "b", p_solve: 0, abstained: null }),
     labels,
     0,
@@ -56,6 +55,11 @@ describe("refused, by row, line and field", () => {
       lines({ id: "a", probabilities: { weak: -0.1 } }),
       /field probabilities\.weak: found -0.1/,
     ],
+    "scores of other rows alone": [
+      lines({ id: "x", p_solve: 1 }, { id: "y", p_solve: 1 }),
+      /^none of the 3 rows to evaluate has one of the 2 scores; give scores the ids of the label file$/,
+    ],
+    "abstentions alone": [lines({ id: "a", p_solve: 0, abstained: "deadline" }), /^none of the 3 rows/],
     "an id twice": [lines({ id: "a", p_solve: 1 }, { id: "a", p_solve: 1 }), /^row 2 \(line 2\), field id/],
   };
   for (const [name, [content, message]] of Object.entries(cases)) {

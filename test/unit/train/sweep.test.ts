@@ -8,6 +8,7 @@ import { auc, createSample } from "../../../src/train/metrics.js";
 import { blockFeatures } from "../../../src/train/predict.js";
 import { createRandom } from "../../../src/train/random.js";
 import { estimateMeanAuc, sweepPca } from "../../../src/train/sweep.js";
+import { labelRow } from "./reference.js";
 
 const folds = { folds: 5, seed: 3 };
 const columns = 6;
@@ -16,10 +17,13 @@ const columns = 6;
 function inputOf(rows: number, tell: (features: Float32Array, row: number) => (boolean | null)[]): FitInput {
   const random = createRandom(5);
   const data = Float32Array.from({ length: rows * columns }, () => random.uniform() - 0.5);
-  const labels = Array.from({ length: rows }, (_, row) => ({
-    labels: tell(data.subarray(row * columns, (row + 1) * columns), row),
-    weight: 1 + (row % 3),
-  }));
+  const labels = Array.from({ length: rows }, (_, row) =>
+    labelRow({
+      id: `${row}`,
+      labels: tell(data.subarray(row * columns, (row + 1) * columns), row),
+      weight: 1 + (row % 3),
+    }),
+  );
   const outputNames = labels[0]!.labels.map((_, output) => `output ${output}`);
   return {
     view: { layers: [2], pooling: "last", hiddenSize: columns },

@@ -1,0 +1,43 @@
+// Tries a folder out before the work whose result is to be saved there: hours of it must not end at a missing right.
+import { mkdir, open, rm, rmdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { JudgeError } from "../errors.js";
+
+const trial = ".prefill-judge-trial";
+
+/**
+ * Leaves nothing behind, not even the folder where it was missing.
+ *
+ * @throws JudgeError `usage` when no file can be written into the folder
+ */
+export async function trySaving(folder: string): Promise<void> {
+  let made: string | undefined;
+  try {
+    made = await mkdir(folder, { recursive: true });
+    const path = join(folder, trial);
+    await (await open(path, "w")).close();
+    await rm(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new JudgeError(
+      "usage",
+      `${folder} cannot be written (${code}); give the path of a writable folder`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    if (made !== undefined) await removeEmpty(folder, made);
+  }
+}
+
+/** From `folder` up to `top`; one that somebody else has put something into stays. */
+async function removeEmpty(folder: string, top: string): Promise<void> {
+  for (let path = folder; path.length >= top.length; path = dirname(path)) {
+    try {
+      await rmdir(path);
+    } catch {
+      return;
+    }
+  }
+}
