@@ -8,7 +8,7 @@ import { type SchemaValidator, schemaText } from "./schema-validator.js";
 /** Outcomes kept; a router repeats one schema with one answer for each of its groups. */
 const maxOutcomes = 1000;
 /** Validations that may wait; hostile ones hold up a new schema of somebody else no longer than these take. */
-const maxWaiting = 16;
+const maxWaiting = 8;
 /** Of the thread; a schema that needs more costs it its life. */
 const maxHeapMebibytes = 64;
 
