@@ -241,7 +241,11 @@ describe("serve refuses to start, with one line and exit code 2", () => {
 
   test("the model file is cut short", async () => {
     const copy = damagedCheckpoint("minilm-l6", "encoder/model.onnx", (bytes) => bytes.subarray(0, 1000));
-    assertRefused(await serve(encoderOf(copy)), "model.onnx", /cannot be loaded/);
+    assertRefused(
+      await serve(encoderOf(copy)),
+      "model.onnx",
+      /model\.onnx is no whole ONNX model: damaged, or cut off; restore it/,
+    );
   });
 
   test("the tokenizer is not JSON, or missing a piece", async () => {
