@@ -1,7 +1,7 @@
 // `calibrate`: the base_threshold that a route should have, from labels that the judge was not trained on.
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import type { Estimate } from "../train/bootstrap.js";
 import type { Costs } from "../train/costs.js";
 import { type LabelRow, type Labels, withOutputs } from "../train/labels.js";

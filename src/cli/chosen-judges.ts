@@ -4,7 +4,7 @@ import { composeJudges, type Observers, takenOff } from "../compose.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config.js";
 import { wholePath } from "../config-path.js";
 import { JudgeError } from "../errors.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import { createLog } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import type { Envelope } from "../prompt/envelope.js";

@@ -7,7 +7,7 @@ import type { Encoder, View } from "../encoder/encoder.js";
 import { type Finding, faultFinding, finding } from "../encoder/finding.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { asJudgeError } from "../errors.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import { checkReading, missingLayers } from "../judge/prepare.js";
 import { checkFiles } from "../judge/selftest.js";
 import { silentObservers } from "./chosen-judges.js";

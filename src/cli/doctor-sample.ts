@@ -3,7 +3,7 @@ import type { View } from "../encoder/encoder.js";
 import { type Finding, faultFinding, finding } from "../encoder/finding.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 
 const sample =
   "A train leaves at 9:40 and needs 2 hours and 35 minutes for 310 km. When does it arrive, and how fast is it on average? Explain each step.";

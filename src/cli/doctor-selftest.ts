@@ -3,7 +3,7 @@ import { orderWarning } from "../encoder/captured-order.js";
 import type { View } from "../encoder/encoder.js";
 import { type Finding, faultFinding, finding } from "../encoder/finding.js";
 import { requiredFeatures } from "../head/head.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import type { LabellingFinding } from "../judge/labelling.js";
 import { labellingAdvice, labellingText } from "../judge/labelling-text.js";
 import { checkLayers } from "../judge/prepare.js";

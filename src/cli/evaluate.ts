@@ -4,7 +4,7 @@ import { saveFile } from "../checkpoint/save.js";
 import { trySaving } from "../checkpoint/save-trial.js";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import { writeCsv } from "../train/csv.js";
 import { type EvaluateInput, evaluate, type Predictions } from "../train/evaluate.js";
 import { fitFloors } from "../train/floors.js";

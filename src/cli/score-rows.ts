@@ -1,7 +1,7 @@
 // Runs a judge over many texts for the commands, with a progress bar on a terminal.
 import { SingleBar } from "cli-progress";
 import { JudgeError } from "../errors.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import type { Judgement } from "../judge/judgement.js";
 import { scoreBatches } from "../judge/score.js";
 import { promptText } from "../prompt/judged-text.js";

@@ -5,7 +5,7 @@ import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
 import { renderCapability } from "../http/content.js";
 import { toResult } from "../http/score-route.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import { promptText } from "../prompt/judged-text.js";
 import { wanted } from "../train/json-rows.js";
 import { withNamedJudge } from "./chosen-judges.js";

@@ -11,7 +11,7 @@ import type { Config } from "../config.js";
 import { stampOf } from "../encoder/folder.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import { createProbabilityCache } from "../judge/probability-cache.js";
 import { createLineFile } from "../observe/line-file.js";
 import { createLog, type LogTarget, standardErrorTarget } from "../observe/log.js";

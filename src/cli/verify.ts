@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { Config } from "../config.js";
 import { JudgeError } from "../errors.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import { scoreBatches } from "../judge/score.js";
 import { wanted } from "../train/json-rows.js";
 import { withCheckpoint } from "./chosen-judges.js";

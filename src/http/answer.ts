@@ -1,5 +1,5 @@
 // What every answer about a judgement carries beside the verdict: headers and the object `prefill_judge`.
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import type { Judgement } from "../judge/judgement.js";
 import type { TakenEnvelope } from "../prompt/envelope.js";
 

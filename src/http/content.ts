@@ -1,5 +1,5 @@
 // A judgement as the assistant's message, in the form that the request asks for.
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import { abstained, type Judgement } from "../judge/judgement.js";
 import { type AbstainReason, abstainingVerdict } from "../verdict/abstention.js";
 import { renderVerdict } from "../verdict/capability.js";

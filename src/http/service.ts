@@ -2,7 +2,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { JudgeError } from "../errors.js";
-import type { Judge } from "../judge/judge.js";
+import type { Judge } from "../judge/judge-parts.js";
 import type { Judgement } from "../judge/judgement.js";
 import type { LiveRegistry } from "../judge/live-registry.js";
 import type { Registry } from "../judge/registry.js";

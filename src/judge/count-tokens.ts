@@ -1,7 +1,7 @@
 // How many tokens a judge reads of a text, without judging it.
 import { abortable, withTimeout } from "../abort.js";
 import { JudgeError } from "../errors.js";
-import type { Judge } from "./judge.js";
+import type { Judge } from "./judge-parts.js";
 
 /**
  * What a judgement of the text would say as its tokens.

@@ -1,114 +1,19 @@
 // One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged comes
 // back as an abstention, never as an exception, unless it is a bug or the client has left.
 import { abortable, withTimeout } from "../abort.js";
-import type { Checkpoint } from "../checkpoint/load.js";
-import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import { createSimdMultiply } from "../head/simd-multiply.js";
 import { matricesOf } from "../head/weights.js";
-import type { Envelope } from "../prompt/envelope.js";
-import type { JudgedMessage } from "../prompt/judged-text.js";
 import { type AbstainReason, abstainReasonOf } from "../verdict/abstention.js";
-import type { PrimaryRule } from "../verdict/capability.js";
-import type { CustomVerdict } from "../verdict/custom.js";
-import type { Escalation } from "../verdict/escalation.js";
 import type { Forward, Limits } from "./forward.js";
 import { createHealth } from "./health.js";
+import type { Judge, JudgeOptions, JudgeParts } from "./judge-parts.js";
 import { abstained, type CacheResult, type Judgement, type Stages } from "./judgement.js";
 import { checkLayers, checkReading, prepareView } from "./prepare.js";
-import type { ProbabilityCache, Remembered } from "./probability-cache.js";
+import type { Remembered } from "./probability-cache.js";
 import { createProbe } from "./probe.js";
 import { runSelftest } from "./selftest.js";
-
-export interface JudgeParts {
-  readonly id: string;
-  readonly aliases: readonly string[];
-  readonly checkpoint: Checkpoint;
-  readonly encoder: Encoder;
-  /** the head output that is p_solve */
-  readonly output: string;
-  readonly primaryRule: PrimaryRule;
-  /** null: as the checkpoint says, else as much as the encoder takes, at most 2,048 */
-  readonly maxTokens: number | null;
-  /** null: as the checkpoint says, else `middle` */
-  readonly truncation: Truncation | null;
-  /** what is taken off a request before its text is judged */
-  readonly envelopes: readonly Envelope[];
-  /** `abstain`: a text that was cut is not judged, since what decides may be in the part that is missing */
-  readonly onTruncation: "judge" | "abstain";
-  /** null: as the checkpoint says, else `keep` */
-  readonly spaces: "single" | "keep" | null;
-  readonly message: JudgedMessage;
-  /** `off`: raw probabilities are the answer, for routers that calibrate by themselves */
-  readonly calibration: "on" | "off";
-  /** a name of the encoder's model that is as good as the checkpoint's own */
-  readonly acceptEncoder: string | null;
-  /** what judges have found out already; shared by all of them */
-  readonly cache: ProbabilityCache;
-  /** what it answers to escalation requests */
-  readonly escalation: Escalation;
-  /** null: no answers in custom mode */
-  readonly custom: CustomVerdict | null;
-  /** the forward shared by the judges of one encoder and view */
-  readonly forward: (encoder: Encoder, view: View) => Forward;
-  readonly deadlineMs: number;
-  /** milliseconds, monotonic */
-  readonly clock: () => number;
-  /** told of every error behind an abstention */
-  readonly onFault: (error: JudgeError) => void;
-  /** told when no answers come out any more, with what stands in the way, and null when they come again */
-  readonly onHealth: (fault: JudgeError | null) => void;
-}
-
-export interface JudgeOptions {
-  /** made when it is needed: a result that is kept needs none */
-  readonly signal?: (() => AbortSignal) | undefined;
-  /** when the request came, from which its deadline counts; on the judge's clock; absent: now */
-  readonly arrivedMs?: number | undefined;
-  /** others go first */
-  readonly isBulk?: boolean;
-}
-
-export interface Judge
-  extends Pick<
-    JudgeParts,
-    | "id"
-    | "aliases"
-    | "checkpoint"
-    | "encoder"
-    | "output"
-    | "primaryRule"
-    | "message"
-    | "envelopes"
-    | "escalation"
-    | "custom"
-    | "deadlineMs"
-  > {
-  /** true once `prepare` has passed, while the encoder is up and answers come out */
-  readonly ready: boolean;
-  /**
-   * What the encoder, which has been started, reads of a text for this judge.
-   *
-   * @throws JudgeError `checkpoint` when the two do not fit, `config` when max_tokens does not
-   */
-  view(): View;
-  /**
-   * Checks checkpoint against encoder and recomputes the selftest. The encoder has been started.
-   *
-   * @throws JudgeError `checkpoint` naming both sides
-   */
-  prepare(): Promise<void>;
-  /**
-   * Judges texts together; one abstention per text that cannot be judged, null among them. The deadline counts once
-   * per text.
-   *
-   * @throws JudgeError `client_gone` when `signal` aborts
-   */
-  judge(texts: readonly (string | null)[], options?: JudgeOptions): Promise<Judgement[]>;
-  /** Ends what it does by itself; the encoder goes on. */
-  close(): void;
-}
 
 export function createJudge(parts: JudgeParts): Judge {
   const { checkpoint, encoder, cache, clock } = parts;

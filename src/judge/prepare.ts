@@ -4,7 +4,7 @@ import { checkView } from "../encoder/check-view.js";
 import type { View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { requiredFeatures } from "../head/head.js";
-import type { JudgeParts } from "./judge.js";
+import type { JudgeParts } from "./judge-parts.js";
 import { labellingAdvice } from "./labelling-text.js";
 import { compareLabellings, type Subject } from "./selftest.js";
 

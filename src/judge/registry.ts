@@ -1,6 +1,6 @@
 // The judges by the names clients call them by: ids and aliases.
 import { JudgeError } from "../errors.js";
-import type { Judge } from "./judge.js";
+import type { Judge } from "./judge-parts.js";
 
 export interface Registry {
   readonly judges: readonly Judge[];

@@ -1,5 +1,5 @@
 // Many texts through one judge, in batches, so that other callers get their turn in between.
-import type { Judge, JudgeOptions } from "./judge.js";
+import type { Judge, JudgeOptions } from "./judge-parts.js";
 import type { Judgement } from "./judgement.js";
 
 const batchSize = 8;

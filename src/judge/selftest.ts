@@ -4,7 +4,7 @@ import type { Encoding, Tokens, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
 import type { Multiply } from "../head/multiply.js";
-import type { JudgeParts } from "./judge.js";
+import type { JudgeParts } from "./judge-parts.js";
 import { findLabelling, type LabelledSample, type LabellingFinding } from "./labelling.js";
 import { labellingAdvice } from "./labelling-text.js";
 

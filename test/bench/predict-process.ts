@@ -3,7 +3,7 @@ import { withNamedJudge } from "../../src/cli/chosen-judges.js";
 import { predict } from "../../src/cli/score-rows.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 import { loadConfig } from "../../src/config.js";
-import type { Judge } from "../../src/judge/judge.js";
+import type { Judge } from "../../src/judge/judge-parts.js";
 import { packagePath } from "../support/fixtures.js";
 
 export interface PredictStart {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, type Mock, mock, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Judge } from "../../src/judge/judge.js";
+import type { Judge } from "../../src/judge/judge-parts.js";
 import type { Registry } from "../../src/judge/registry.js";
 import { type JudgeServer, startJudgeServer } from "../support/judge-server.js";
 import { chatPath, postHead, rawClient } from "./limits-socket.js";

@@ -6,7 +6,7 @@ import { composeJudges, type Judges } from "../../src/compose.js";
 import { loadConfig } from "../../src/config.js";
 import type { Encoding, Tokens, View } from "../../src/encoder/encoder.js";
 import { requiredFeatures } from "../../src/head/head.js";
-import type { Judge } from "../../src/judge/judge.js";
+import type { Judge } from "../../src/judge/judge-parts.js";
 import { createLog } from "../../src/observe/log.js";
 import { createMetrics } from "../../src/observe/metrics.js";
 import { largestDifference, packagePath, parityRows } from "../support/fixtures.js";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Checkpoint, loadCheckpoint } from "../../../src/checkpoint/load.js";
 import type { Linear, Member } from "../../../src/head/weights.js";
-import type { JudgeParts } from "../../../src/judge/judge.js";
+import type { JudgeParts } from "../../../src/judge/judge-parts.js";
 import { checkLayers, prepareView } from "../../../src/judge/prepare.js";
 import { runSelftest } from "../../../src/judge/selftest.js";
 import { fixturePath, tinyRows } from "../../support/fixtures.js";

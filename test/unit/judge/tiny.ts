@@ -2,7 +2,7 @@
 import type { Encoder } from "../../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../../src/encoder/onnx/onnx-encoder.js";
 import { createForwards } from "../../../src/judge/forward.js";
-import type { JudgeParts } from "../../../src/judge/judge.js";
+import type { JudgeParts } from "../../../src/judge/judge-parts.js";
 import { createProbabilityCache } from "../../../src/judge/probability-cache.js";
 import { fixturePath } from "../../support/fixtures.js";
 
