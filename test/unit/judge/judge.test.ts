@@ -63,48 +63,6 @@ test("a text that is too long is judged and flagged", async () => {
   assert.deepEqual([judgement!.tokens, judgement!.truncated, judgement!.abstained], [40, true, null]);
 });
 
-test("doubled spaces change nothing where runs of spaces are read as one; line ends and tabs stay", async () => {
-  const text = "Sum up:\n  a = 1\n\tb  =  2";
-  const one = await prepared({ spaces: "single" });
-  const kept = await prepared();
-  const p = async ({ judge }: typeof one, prompt: string) => (await judge.judge([prompt]))[0]!.pSolve;
-  assert.equal(await p(one, text.replaceAll(" ", "   ")), await p(one, text));
-  assert.equal(await p(one, text), await p(kept, "Sum up:\n a = 1\n\tb = 2"));
-  assert.notEqual(await p(kept, text), await p(one, text));
-  assert.notEqual(await p(one, text.replace("\t", " ")), await p(one, text));
-});
-
-test("on_truncation = abstain: a text that is too long is not judged, kept or new, and others are", async () => {
-  const cache = createProbabilityCache(100_000);
-  const whole = await prepared({ maxTokens: 40, cache });
-  const long = "one two three ".repeat(50);
-  const [judged] = await whole.judge.judge([long]);
-  assert.equal(judged!.abstained, null);
-  const { judge, faults } = await prepared({ maxTokens: 40, cache, onTruncation: "abstain" });
-  for (const text of [long, `${long} four`]) {
-    const [first, second] = await judge.judge([text, "Hi"]);
-    assert.deepEqual(
-      [first!.abstained, first!.pSolve, first!.tokens, first!.truncated, first!.probabilities],
-      ["truncated", null, 40, true, {}],
-    );
-    assert.equal(second!.abstained, null);
-  }
-  assert.deepEqual(faults, []);
-});
-
-test("a long text of which only white space is left abstains, and that is no fault", async () => {
-  for (const truncation of ["middle", "right"] as const) {
-    const { judge, faults } = await prepared({ maxTokens: 40, truncation });
-    for (const blank of [" ", "\n", "\t \n"]) {
-      const room = blank.repeat(2000);
-      const [hidden, seen] = await judge.judge([`${room}What is 2+2?${room}`, `What is 2+2?${room}`]);
-      assert.equal(hidden!.abstained, "unreadable_text");
-      assert.equal(seen!.abstained, null);
-    }
-    assert.deepEqual(faults, []);
-  }
-});
-
 test("a judge that has not been prepared abstains", async () => {
   const faults: string[] = [];
   const judge = createJudge(tinyParts({ encoder, checkpoint, onFault: ({ code }) => faults.push(code) }));
@@ -230,4 +188,46 @@ test("a head that gives no number costs that text alone, and is not kept", async
     assert.ok(judgements[1]!.pSolve! > 0 && judgements[1]!.pSolve! < 1);
   }
   assert.deepEqual(faults, ["encoder_error", "encoder_error"]);
+});
+
+test("doubled spaces change nothing where runs of spaces are read as one; line ends and tabs stay", async () => {
+  const text = "Sum up:\n  a = 1\n\tb  =  2";
+  const one = await prepared({ spaces: "single" });
+  const kept = await prepared();
+  const p = async ({ judge }: typeof one, prompt: string) => (await judge.judge([prompt]))[0]!.pSolve;
+  assert.equal(await p(one, text.replaceAll(" ", "   ")), await p(one, text));
+  assert.equal(await p(one, text), await p(kept, "Sum up:\n a = 1\n\tb = 2"));
+  assert.notEqual(await p(kept, text), await p(one, text));
+  assert.notEqual(await p(one, text.replace("\t", " ")), await p(one, text));
+});
+
+test("on_truncation = abstain: a text that is too long is not judged, kept or new, and others are", async () => {
+  const cache = createProbabilityCache(100_000);
+  const whole = await prepared({ maxTokens: 40, cache });
+  const long = "one two three ".repeat(50);
+  const [judged] = await whole.judge.judge([long]);
+  assert.equal(judged!.abstained, null);
+  const { judge, faults } = await prepared({ maxTokens: 40, cache, onTruncation: "abstain" });
+  for (const text of [long, `${long} four`]) {
+    const [first, second] = await judge.judge([text, "Hi"]);
+    assert.deepEqual(
+      [first!.abstained, first!.pSolve, first!.tokens, first!.truncated, first!.probabilities],
+      ["truncated", null, 40, true, {}],
+    );
+    assert.equal(second!.abstained, null);
+  }
+  assert.deepEqual(faults, []);
+});
+
+test("a long text of which only white space is left abstains, and that is no fault", async () => {
+  for (const truncation of ["middle", "right"] as const) {
+    const { judge, faults } = await prepared({ maxTokens: 40, truncation });
+    for (const blank of [" ", "\n", "\t \n"]) {
+      const room = blank.repeat(2000);
+      const [hidden, seen] = await judge.judge([`${room}What is 2+2?${room}`, `What is 2+2?${room}`]);
+      assert.equal(hidden!.abstained, "unreadable_text");
+      assert.equal(seen!.abstained, null);
+    }
+    assert.deepEqual(faults, []);
+  }
 });
