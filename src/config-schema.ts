@@ -18,6 +18,7 @@ const ServerTable = z.strictObject({
   admin_key_file: z.string().min(1).optional(),
   metrics_need_key: z.boolean().optional(),
   cors_origins: z.array(z.string().min(1)).optional(),
+  allowed_hosts: z.array(z.string().min(1)).optional(),
   max_body_bytes: z
     .int()
     .min(1024)

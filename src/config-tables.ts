@@ -149,6 +149,7 @@ export function toServer(
     adminKeys: keys("admin_key_file", adminKeyVariable),
     metricsNeedKey: table.metrics_need_key ?? false,
     corsOrigins: table.cors_origins ?? [],
+    allowedHosts: table.allowed_hosts ?? [],
     maxBodyBytes: table.max_body_bytes ?? 48 * 2 ** 20,
     maxConnections: table.max_connections ?? 1024,
     requestTimeoutMs: table.request_timeout_ms ?? 30_000,

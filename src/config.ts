@@ -90,6 +90,8 @@ export interface ServerConfig {
   readonly metricsNeedKey: boolean;
   /** origins of browsers that may call; none: no CORS headers at all */
   readonly corsOrigins: readonly string[];
+  /** names of this server beside its host and those of loopback */
+  readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
   readonly maxConnections: number;
   /** headers and body of a request must be in by then */

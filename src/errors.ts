@@ -14,6 +14,8 @@ export type ErrorCode =
   | "unsupported_media_type"
   | "request_timeout"
   | "invalid_api_key"
+  | "host_not_allowed"
+  | "origin_not_allowed"
   | "reload_failed"
   // conditions under which a well-formed request cannot be judged (AbstainReason in verdict/abstention.ts)
   | "deadline"

@@ -1,6 +1,5 @@
 // `serve`: listens, loads, says what to paste, and ends cleanly on SIGTERM or Ctrl-C.
 import { constants, openSync, writeSync } from "node:fs";
-import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { isTorchFile, torchSelftest } from "../checkpoint/load.js";
@@ -93,7 +92,7 @@ export async function serve(
   terminal.onHangup(reload);
   const listening = await listen(app, { ...server, onRefusal });
   log.listening({ pid: terminal.pid, host: listening.host, port: listening.port });
-  if (server.keys.length === 0 && !isLoopback(server.host)) log.open({ host: server.host });
+  if (server.keys.length === 0 && !listening.isLoopback) log.open({ host: server.host });
   const watching = new AbortController();
   let graceMs = 0;
   try {
@@ -153,10 +152,6 @@ function logTarget({ log }: Config, terminal: Terminal): LogTarget {
       },
     );
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
 interface DescribedJudge {

@@ -29,6 +29,9 @@ const saneId = /^[\w.:-]{1,128}$/;
 /** Where clients of Anthropic's API send their key. */
 const keyHeader = "x-api-key";
 
+/** Where a request goes that names its host in its target, as those to proxies do. */
+const absoluteTarget = /^https?:\/\/([^/?#]*)/i;
+
 /** What a page of another origin may read. */
 const exposeHeaders = [
   "x-request-id",
@@ -183,6 +186,7 @@ export function createApp(service: Service): Hono<AppEnv> {
     for (const path of paths) {
       app.use(path, async (context, next) => {
         context.set("route", name);
+        admit(context);
         if (guarded) service.access.check(context.req.header("authorization"), context.req.header(keyHeader));
         await next();
       });
@@ -203,7 +207,19 @@ export function createApp(service: Service): Hono<AppEnv> {
   }
   const known = routes.flatMap(({ paths }) => paths);
   app.notFound((context) => {
-    const right = rightPath(context.req.path, known);
+    try {
+      admit(context);
+    } catch (error) {
+      return refuse(service, context, asJudgeError(error));
+    }
+    const { method, path } = context.req;
+    const { headers } = context.get("facts");
+    // also of `OPTIONS *`, which asks for the server as a whole
+    if (method === "OPTIONS" && path === "/") {
+      headers.allow = "GET, HEAD, POST, OPTIONS";
+      return new Response(null, { status: 204, headers });
+    }
+    const right = rightPath(path, known);
     const remedy =
       right === null
         ? "GET /openapi.json lists those there are"
@@ -212,6 +228,15 @@ export function createApp(service: Service): Hono<AppEnv> {
   });
   app.onError((error, context) => refuse(service, context, asJudgeError(error)));
   return app;
+}
+
+/** @throws JudgeError `host_not_allowed` or `origin_not_allowed` */
+function admit({ env: { incoming, pageGuard }, req }: RequestContext): void {
+  pageGuard.check({
+    authority: absoluteTarget.exec(incoming.url ?? "")?.[1] ?? req.header("host"),
+    origin: req.header("origin"),
+    fetchSite: req.header("sec-fetch-site"),
+  });
 }
 
 /** A client that is still sending would see its connection reset instead of an early answer. */

@@ -2,7 +2,7 @@
 import type { ErrorCode, JudgeError } from "../errors.js";
 
 interface WireForm {
-  readonly status: 400 | 401 | 404 | 405 | 408 | 409 | 413 | 415 | 426 | 429 | 499 | 500 | 503 | 504;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 426 | 429 | 499 | 500 | 503 | 504;
   readonly type: "invalid_request_error" | "server_error";
   readonly retryAfterSeconds?: number;
 }
@@ -21,6 +21,8 @@ const wireForms: Readonly<Record<ErrorCode, WireForm>> = {
   unsupported_media_type: { status: 415, type: "invalid_request_error" },
   request_timeout: { status: 408, type: "invalid_request_error" },
   invalid_api_key: { status: 401, type: "invalid_request_error" },
+  host_not_allowed: { status: 403, type: "invalid_request_error" },
+  origin_not_allowed: { status: 403, type: "invalid_request_error" },
   reload_failed: { status: 409, type: "invalid_request_error" },
   overloaded: { status: 429, type: "server_error", retryAfterSeconds: 1 },
   deadline: { status: 504, type: "server_error" },
@@ -49,6 +51,7 @@ export function errorEnvelope(error: JudgeError): string {
 const messagesErrorTypes: Readonly<Record<WireForm["status"], string>> = {
   400: "invalid_request_error",
   401: "authentication_error",
+  403: "permission_error",
   404: "not_found_error",
   405: "invalid_request_error",
   408: "timeout_error",

@@ -2,13 +2,15 @@
 // since it is not a request we take, gets its answer here, in the same envelope.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { JudgeError } from "../errors.js";
 import { createClientErrors, type OnRefusal, refuseSocket } from "./client-errors.js";
 import { afterAnswers, requestArrived } from "./connection.js";
 import { errorEnvelope } from "./errors.js";
+import { createPageGuard, isLoopbackAddress, type PageGuard } from "./page-guard.js";
 import type { AppEnv } from "./service.js";
 
 /** Longer than the 90 s for which Rust and Go clients keep an idle socket, so that they close first. */
@@ -22,6 +24,9 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;
+  readonly keys: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly allowedHosts: readonly string[];
   /** headers and body must be in by then */
   readonly requestTimeoutMs: number;
   readonly onRefusal: OnRefusal;
@@ -30,6 +35,8 @@ export interface ListenOptions {
 export interface Listening {
   readonly host: string;
   readonly port: number;
+  /** whether only this machine reaches it */
+  readonly isLoopback: boolean;
   /** Stops accepting, ends idle connections, waits for running answers; ends those that take longer than `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
@@ -46,17 +53,19 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     });
     outgoing.end(errorEnvelope(error));
   };
+  let pageGuard: PageGuard;
   // its lighter Response takes the place of Node's in this process: 0.2 to 0.35 ms less of a judged request
-  const answer = getRequestListener(app.fetch, {
-    // stands in for the Host that HTTP/1.0 need not send
-    hostname: "localhost",
-    errorHandler: () => {
-      const error = new JudgeError("invalid_request", "the path or the Host header is not valid");
-      const id = onRefusal(error, 400);
-      const headers = { "content-type": "application/json", "x-request-id": id };
-      return new Response(errorEnvelope(error), { status: 400, headers });
+  const answer = getRequestListener(
+    (request, env) => app.fetch(request, Object.assign(env as HttpBindings, { pageGuard })),
+    {
+      errorHandler: () => {
+        const error = new JudgeError("invalid_request", "the path is not valid");
+        const id = onRefusal(error, 400);
+        const headers = { "content-type": "application/json", "x-request-id": id };
+        return new Response(errorEnvelope(error), { status: 400, headers });
+      },
     },
-  });
+  );
   const server = createServer(
     {
       requireHostHeader: false,
@@ -69,9 +78,12 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       requestArrived({ incoming, outgoing });
       // Node drops what comes behind such a request in the same packet
       if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
-      if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined)
+      if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined) {
+        // nothing of a URL is used but its path: a Host that is none in a URL is as good as any
+        incoming.headers.host = "localhost";
+        if (incoming.url === "*" && incoming.method === "OPTIONS") incoming.url = "/";
         answer(incoming, outgoing).catch(() => outgoing.destroy());
-      else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
+      } else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
     },
   );
   server.maxConnections = options.maxConnections;
@@ -105,10 +117,19 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
   }
   // a connection that cannot be accepted, as without file descriptors to spare, is lost alone
   server.on("error", () => {});
-  const address = server.address();
+  const { address, port: boundPort } = server.address() as AddressInfo;
+  const { allowedHosts, corsOrigins } = options;
+  pageGuard = createPageGuard({
+    address,
+    host,
+    allowedHosts,
+    corsOrigins,
+    hasKeys: options.keys.length > 0,
+  });
   return {
     host,
-    port: typeof address === "object" && address !== null ? address.port : port,
+    port: boundPort,
+    isLoopback: isLoopbackAddress(address),
     async close(graceMs) {
       const closed = once(server, "close");
       server.close();

@@ -12,6 +12,7 @@ import { isFailure } from "../verdict/abstention.js";
 import type { CruxSentences } from "../verdict/crux.js";
 import type { Access } from "./access.js";
 import type { BodyLimits } from "./body.js";
+import type { PageGuard } from "./page-guard.js";
 import type { SchemaCheck } from "./schema-check.js";
 
 export interface Service {
@@ -50,7 +51,7 @@ export interface RequestFacts {
 }
 
 export type AppEnv = {
-  Bindings: HttpBindings;
+  Bindings: HttpBindings & { readonly pageGuard: PageGuard };
   Variables: { facts: RequestFacts; route: string; outcome: Outcome };
 };
 export type RequestContext = Context<AppEnv>;

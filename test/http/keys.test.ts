@@ -100,7 +100,7 @@ describe("keys by file and by environment", () => {
   test("of two Authorization headers a wrong first one is not outdone by a right second", async () => {
     const client = rawClient(server.url);
     const lines = ["Bearer wrong", `Bearer ${envKey}`].map((value) => `Authorization: ${value}\r\n`).join("");
-    await client.write(`GET /v1/models HTTP/1.1\r\nHost: judge\r\n${lines}\r\n`);
+    await client.write(`GET /v1/models HTTP/1.1\r\nHost: localhost\r\n${lines}\r\n`);
     assert.equal((await client.answer())?.status, 401);
     client.close();
   });

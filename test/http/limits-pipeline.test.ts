@@ -7,7 +7,7 @@ import { type JudgeServer, startJudgeServer } from "../support/judge-server.js";
 import { assertEnvelope, chatPath, postHead, type RawClient, rawClient } from "./limits-socket.js";
 
 const named = (request: string, id: string) => request.replace("\r\n", `\r\nX-Request-Id: ${id}\r\n`);
-const health = "GET /health HTTP/1.1\r\nHost: judge\r\n\r\n";
+const health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const body = JSON.stringify({ messages: [{ role: "user", content: "Add two and two." }] });
 const chat = `${postHead(chatPath, body.length)}${body}`;
 const good = named(health, "first") + named(chat, "second");
@@ -50,7 +50,7 @@ const faults: Readonly<Record<string, Fault>> = {
     id: "bad",
   },
   CONNECT: {
-    bytes: "CONNECT a.example:1 HTTP/1.1\r\nHost: judge\r\n\r\n",
+    bytes: "CONNECT a.example:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     status: 405,
     code: "method_not_allowed",
     id: null,

@@ -120,7 +120,9 @@ export function assertEnvelope(answer: RawAnswer | null, status: number, code: s
 
 /** The head of a POST with a JSON body of `length` bytes. */
 export function postHead(path: string, length: number, lines: readonly string[] = []): string {
-  return [`POST ${path} HTTP/1.1`, "Host: judge", `Content-Length: ${length}`, ...lines, "", ""].join("\r\n");
+  return [`POST ${path} HTTP/1.1`, "Host: localhost", `Content-Length: ${length}`, ...lines, "", ""].join(
+    "\r\n",
+  );
 }
 
 export const chatPath = "/v1/chat/completions";

@@ -17,7 +17,7 @@ const framings = {
   "content-length": (path: string, body: Buffer) => [postHead(path, body.length), body],
   chunked(path: string, body: Buffer) {
     const pieces: (string | Buffer)[] = [
-      `POST ${path} HTTP/1.1\r\nHost: judge\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n`,
     ];
     for (let at = 0; at < body.length; at += 65_536) {
       const piece = body.subarray(at, at + 65_536);
@@ -73,7 +73,7 @@ describe("a body over max_body_bytes", () => {
     const client = rawClient(server.url);
     for (const piece of framings.chunked(chatPath, large)) await client.write(piece);
     assertEnvelope(await client.answer(), 413, "body_too_large");
-    await client.write("GET /health HTTP/1.1\r\nHost: judge\r\n\r\n");
+    await client.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert.equal((await client.answer())?.status, 200);
     client.close();
   });
@@ -98,7 +98,7 @@ describe("a body over max_body_bytes", () => {
     test(`gets the early refusal after it has been sent: ${name}`, async () => {
       const client = rawClient(server.url);
       client.socket.pause();
-      await client.write(`${start}\r\nHost: judge\r\nContent-Length: ${large.length}\r\n\r\n`);
+      await client.write(`${start}\r\nHost: localhost\r\nContent-Length: ${large.length}\r\n\r\n`);
       await client.write(large);
       client.socket.resume();
       assertEnvelope(await client.answer(), status, code);
@@ -117,9 +117,9 @@ describe("an upload that is too slow", { concurrency: 12 }, () => {
 
   const halves: Readonly<Record<string, string>> = {
     "nothing is sent": "",
-    "headers stop": "POST /v1/chat/completions HTTP/1.1\r\nHost: judge\r\n",
+    "headers stop": "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n",
     "a body stops": `${postHead(chatPath, 100)}{`,
-    "a chunked body stops": `POST ${chatPath} HTTP/1.1\r\nHost: judge\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"m`,
+    "a chunked body stops": `POST ${chatPath} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"m`,
   };
   for (const [name, bytes] of Object.entries(halves)) {
     test(`is cut with a 408: ${name}`, async () => {
@@ -166,10 +166,10 @@ describe("an upload that is too slow", { concurrency: 12 }, () => {
 
   test("is not what an idle connection is", async () => {
     const client = rawClient(server.url);
-    await client.write("GET /health HTTP/1.1\r\nHost: judge\r\n\r\n");
+    await client.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert.equal((await client.answer())?.status, 200);
     await sleep(requestTimeoutMs + 700);
-    await client.write("GET /health HTTP/1.1\r\nHost: judge\r\n\r\n");
+    await client.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert.equal((await client.answer())?.status, 200);
     client.close();
   });

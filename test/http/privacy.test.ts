@@ -125,9 +125,9 @@ for (const onFailure of ["abstain", "error"] as const) {
       for (const bytes of [
         `${marker} ${key}\r\n\r\n`,
         `GET /${marker} HTTP/1.1\r\nHost: ${marker} ${marker}\r\n\r\n`,
-        `GET /\\${marker} HTTP/1.1\r\nHost: judge\r\n\r\n`,
-        `GET /${marker} HTTP/1.1\r\nHost: judge\r\nX-${marker}: \0\r\n\r\n`,
-        `POST ${chatPath} HTTP/1.1\r\nHost: judge\r\nTransfer-Encoding: ${marker}\r\n\r\n${text}`,
+        `GET /\\${marker} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+        `GET /${marker} HTTP/1.1\r\nHost: localhost\r\nX-${marker}: \0\r\n\r\n`,
+        `POST ${chatPath} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: ${marker}\r\n\r\n${text}`,
         `${postHead(chatPath, 2, [`Expect: ${marker}`])}{}`,
       ]) {
         const client = rawClient(server.url);

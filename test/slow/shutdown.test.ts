@@ -10,7 +10,7 @@ import { tinyConfig } from "../support/judge-server.js";
 const graceMs = 2000;
 const marginMs = 4000;
 const config = `[server]\nshutdown_grace_ms = ${graceMs}\n${tinyConfig}`;
-const health = "GET /health HTTP/1.1\r\nHost: judge\r\n\r\n";
+const health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /** Sends SIGTERM while the client holds its connection. */
 async function endsInGrace(server: ServeProcess, client: ReturnType<typeof rawClient>): Promise<void> {
@@ -79,7 +79,7 @@ test("requests sent one behind the other before SIGTERM are all answered, the la
 test("what began before SIGTERM is answered after it, with Connection: close: a request, a preflight", async () => {
   const origin = "http://a.example";
   const server = await startServe(config.replace("[server]", `[server]\ncors_origins = ["${origin}"]`));
-  const preflight = `OPTIONS ${chatPath} HTTP/1.1\r\nHost: judge\r\nOrigin: ${origin}\r\nAccess-Control-Request-Method: POST\r\n`;
+  const preflight = `OPTIONS ${chatPath} HTTP/1.1\r\nHost: localhost\r\nOrigin: ${origin}\r\nAccess-Control-Request-Method: POST\r\n`;
   const body = JSON.stringify({ messages: [{ role: "user", content: "Add two and two." }] });
   const clients = [
     { client: rawClient(server.url), begin: postHead(chatPath, body.length), end: body, status: 200 },
@@ -121,7 +121,7 @@ describe("SIGTERM ends the server within its grace, exit code 0", { concurrency:
     const client = rawClient(server.url, { heldOpen: true });
     client.socket.pause();
     await client.write(health.replace("/health", "/openapi.json").repeat(400));
-    await client.write("CONNECT a.example:1 HTTP/1.1\r\nHost: judge\r\n\r\n");
+    await client.write("CONNECT a.example:1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     await sleep(500);
     await endsInGrace(server, client);
   });

@@ -8,7 +8,15 @@ import { Hono } from "hono";
 import { listen } from "../../../src/http/listen.js";
 import type { AppEnv } from "../../../src/http/service.js";
 
-const options = { host: "127.0.0.1", port: 0, maxConnections: 8, requestTimeoutMs: 1000 };
+const options = {
+  host: "127.0.0.1",
+  port: 0,
+  maxConnections: 8,
+  keys: [],
+  corsOrigins: [],
+  allowedHosts: [],
+  requestTimeoutMs: 1000,
+};
 
 test("an answer that fails, and its refusal too, costs its own connection", async () => {
   const app = new Hono<AppEnv>();
