@@ -153,15 +153,20 @@ export function readKeysVariable(name: string, value: string | undefined): strin
   );
 }
 
+/** What no client sends as a part of its key: it came in by a copy, an editor or a shell. */
+const strayInKeys: readonly (readonly [RegExp, string])[] = [
+  [/\s/, "holds white space; write one key a line, or separate keys by commas"],
+  [/\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}/u, "holds a character that cannot be seen; type it anew"],
+  [/\uFFFD/, "is not UTF-8; save it as UTF-8"],
+  [/^(["'`]).*\1$/, "stands in quotes, which would be a part of it; take them off"],
+];
+
 /** A source of keys that holds none would leave the server open to all. */
 function checkKeys(source: string, keys: string[]): string[] {
   if (keys.length === 0)
     throw new JudgeError("config", `${source} holds no key; write one, or leave the setting out`);
-  if (keys.some((key) => /\s/.test(key))) {
-    throw new JudgeError(
-      "config",
-      `${source}: a key holds white space; write one key a line, or separate keys by commas`,
-    );
+  for (const [stray, finding] of strayInKeys) {
+    if (keys.some((key) => stray.test(key))) throw new JudgeError("config", `${source}: a key ${finding}`);
   }
   return keys;
 }

@@ -1,5 +1,6 @@
 // The tables of a configuration file, merged, → the parts of a Config: defaults, absolute paths, what must be named.
 import type { Config, ConfigSources, JudgeConfig, ServerConfig } from "./config.js";
+import { checkHosts, checkOrigins } from "./config-names.js";
 import { wholePath } from "./config-path.js";
 import { usableProcessors } from "./config-processors.js";
 import {
@@ -148,8 +149,8 @@ export function toServer(
     keys: keys("api_keys_file", keysVariable),
     adminKeys: keys("admin_key_file", adminKeyVariable),
     metricsNeedKey: table.metrics_need_key ?? false,
-    corsOrigins: table.cors_origins ?? [],
-    allowedHosts: table.allowed_hosts ?? [],
+    corsOrigins: checkOrigins("server.cors_origins", table.cors_origins ?? []),
+    allowedHosts: checkHosts("server.allowed_hosts", table.allowed_hosts ?? []),
     maxBodyBytes: table.max_body_bytes ?? 48 * 2 ** 20,
     maxConnections: table.max_connections ?? 1024,
     requestTimeoutMs: table.request_timeout_ms ?? 30_000,

@@ -93,6 +93,7 @@ export async function serve(
   const listening = await listen(app, { ...server, onRefusal });
   log.listening({ pid: terminal.pid, host: listening.host, port: listening.port });
   if (server.keys.length === 0 && !listening.isLoopback) log.open({ host: server.host });
+  if (server.corsOrigins.includes("*")) log.openToPages();
   const watching = new AbortController();
   let graceMs = 0;
   try {

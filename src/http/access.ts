@@ -1,4 +1,4 @@
-// Who may call: bearer keys, and origins of browsers. Health and readiness are always open.
+// Who may call: bearer keys. Health and readiness are always open.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { JudgeError } from "../errors.js";
 
@@ -6,8 +6,10 @@ export interface Access {
   /** whether any key is configured */
   readonly hasKeys: boolean;
   /**
+   * One valid key is enough, in whichever of the two headers: a proxy or a client's library may fill the other.
+   *
    * @param authorization the header's value, `Bearer KEY`
-   * @param apiKey the value of `x-api-key`, read where there is no Authorization header
+   * @param apiKey the value of `x-api-key`
    * @throws JudgeError `invalid_api_key` when keys are configured and none of them is given
    */
   check(authorization: string | undefined, apiKey?: string | undefined): void;
@@ -15,25 +17,31 @@ export interface Access {
 
 /** Keys are compared by digest, all of them, in constant time. */
 export function createAccess(keys: readonly string[]): Access {
-  const digests = keys.map(digest);
+  // Node reads a header's bytes as Latin-1; clients send a key in that, or in UTF-8
+  const digests = keys.flatMap((key) => {
+    const sent = [Buffer.from(key, "utf8"), Buffer.from(key, "latin1")] as const;
+    return sent[1].toString("latin1") === key ? sent.map(digest) : [digest(sent[0])];
+  });
+  const isKnown = (given: string) => {
+    const candidate = digest(Buffer.from(given, "latin1"));
+    let known = false;
+    for (const expected of digests) known = timingSafeEqual(expected, candidate) || known;
+    return known;
+  };
   return {
     hasKeys: keys.length > 0,
     check(authorization, apiKey) {
       if (digests.length === 0) return;
-      const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-      const given = digest((authorization === undefined ? apiKey : bearer) ?? "");
-      let known = false;
-      for (const candidate of digests) known = timingSafeEqual(candidate, given) || known;
-      if (!known) {
-        throw new JudgeError(
-          "invalid_api_key",
-          "no valid key given; send one of the configured keys as Authorization: Bearer KEY, or as x-api-key",
-        );
-      }
+      const bearer = /^bearer +([^ \t]+) *$/i.exec(authorization ?? "")?.[1];
+      if (isKnown(bearer ?? "") || (apiKey !== undefined && isKnown(apiKey))) return;
+      throw new JudgeError(
+        "invalid_api_key",
+        "no valid key given; send one of the configured keys as Authorization: Bearer KEY, or as x-api-key",
+      );
     },
   };
 }
 
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+function digest(bytes: Uint8Array): Buffer {
+  return createHash("sha256").update(bytes).digest();
 }

@@ -179,7 +179,10 @@ export function createApp(service: Service): Hono<AppEnv> {
     const outcome = status >= 400 ? "refused" : context.get("outcome");
     service.metrics.request(context.get("route"), outcome, status, service.clock() - arrivedMs);
   });
-  if (service.corsOrigins.length > 0) app.use(cors({ origin: [...service.corsOrigins], exposeHeaders }));
+  if (service.corsOrigins.length > 0) {
+    const origin = service.corsOrigins.includes("*") ? "*" : [...service.corsOrigins];
+    app.use(cors({ origin, exposeHeaders }));
+  }
 
   const routes = routesOf(service);
   for (const { name, method, paths, guarded, handler } of routes) {

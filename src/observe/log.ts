@@ -54,6 +54,8 @@ export interface Log {
   listening(entry: { pid: number; host: string; port: number }): void;
   /** a public address without keys */
   open(entry: { host: string }): void;
+  /** every web page may use the server */
+  openToPages(): void;
   reloaded(entry: { judges: Readonly<Record<string, string>> }): void;
   reloadFailed(entry: { reason: string }): void;
   closing(entry: { signal: string }): void;
@@ -92,6 +94,7 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     listening: (entry) => now("info", snake(entry), "listening"),
     open: (entry) =>
       now("warn", snake(entry), "anyone who reaches this address may ask: no key is configured"),
+    openToPages: () => now("warn", {}, 'any web page may use this server: cors_origins holds "*"'),
     reloaded: (entry) => now("info", entry, "reloaded"),
     reloadFailed: (entry) => now("error", entry, "reload failed; the judges in service stay"),
     closing: (entry) => now("info", snake(entry), "closing"),

@@ -86,7 +86,7 @@ describe("keys by file and by environment", () => {
     assert.equal(response.status, 401);
   });
 
-  test("x-api-key holds a key as it is, where there is no Authorization header", async () => {
+  test("x-api-key holds a key as it is, and one valid key is enough", async () => {
     const status = async (headers: Record<string, string>) =>
       (await fetch(`${server.url}/v1/models`, { headers })).status;
     assert.equal(await status({ "x-api-key": envKey }), 200);
@@ -94,7 +94,17 @@ describe("keys by file and by environment", () => {
     for (const value of ["", `Bearer ${envKey}`, `${envKey}1`, envKey.slice(1)])
       assert.equal(await status({ "x-api-key": value }), 401, value);
     assert.equal(await status({ "x-api-key": "any", authorization: `Bearer ${envKey}` }), 200);
-    assert.equal(await status({ "x-api-key": envKey, authorization: "Bearer wrong" }), 401);
+    for (const authorization of [
+      "Bearer wrong",
+      "Bearer ",
+      "Bearer",
+      "",
+      "Basic dXNlcjpwYXNz",
+      `Token ${envKey}`,
+    ]) {
+      assert.equal(await status({ "x-api-key": envKey, authorization }), 200, authorization);
+      assert.equal(await status({ "x-api-key": "wrong", authorization }), 401, authorization);
+    }
   });
 
   test("of two Authorization headers a wrong first one is not outdone by a right second", async () => {
@@ -155,6 +165,32 @@ test("metrics_need_key closes the metrics to whoever has none", async () => {
   }
 });
 
+test("a key with letters beyond ASCII matches as UTF-8 and, where it can be that, as Latin-1", async () => {
+  const keys = ["clé-à-moi", "ключ"];
+  const server = await startKeyedServer({
+    toml: tinyConfig,
+    env: { PREFILL_JUDGE_API_KEYS: keys.join(",") },
+  });
+  const status = async (header: string, key: string, encoding: "utf8" | "latin1") => {
+    const client = rawClient(server.url);
+    const lines = `GET /v1/models HTTP/1.1\r\nHost: localhost\r\n${header}${key}\r\n\r\n`;
+    await client.write(Buffer.from(lines, encoding));
+    const answer = await client.answer();
+    client.close();
+    return answer?.status;
+  };
+  try {
+    for (const header of ["Authorization: Bearer ", "X-Api-Key: "]) {
+      for (const key of keys) assert.equal(await status(header, key, "utf8"), 200, header + key);
+      assert.equal(await status(header, keys[0]!, "latin1"), 200);
+      assert.equal(await status(header, keys[1]!, "latin1"), 401);
+      assert.equal(await status(header, "cle-a-moi", "utf8"), 401);
+    }
+  } finally {
+    await server.close();
+  }
+});
+
 describe("a file of keys", () => {
   const toml = `[server]\napi_keys_file = "keys.txt"\n${tinyConfig}`;
   const keysOf = (content: string) => configOf({ toml, files: { "keys.txt": content } }).server.keys;
@@ -177,6 +213,22 @@ describe("a file of keys", () => {
         if (!(error instanceof JudgeError)) throw error;
         assert.ok(!error.message.includes("sk-1"));
       }
+    });
+  }
+
+  for (const [name, content, finding] of [
+    ["a zero-width space", "sk-1\u200b\n", "a character that cannot be seen"],
+    ["a zero-width joiner", "sk\u200d-1\n", "a character that cannot be seen"],
+    ["a control character", "sk-1\u0007\n", "a character that cannot be seen"],
+    ["double quotes", '"sk-1"\n', "quotes"],
+    ["single quotes", "'sk-1'\n", "quotes"],
+    ["white space", "sk-1 sk-2\n", "white space"],
+    ["bytes of another encoding", "sk-1\ufffd\n", "not UTF-8"],
+  ] as const) {
+    test(`is refused when a key of it holds what no client sends: ${name}`, () => {
+      const isClear = (error: JudgeError) =>
+        error.code === "config" && error.message.includes(finding) && !error.message.includes("sk");
+      assert.throws(() => keysOf(content), isClear);
     });
   }
 

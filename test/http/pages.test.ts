@@ -94,6 +94,20 @@ test("allowed_hosts and cors_origins admit what they name", async () => {
   }
 });
 
+test('cors_origins = ["*"] admits every page, and lets it read', async () => {
+  const server = await start('cors_origins = ["*"]');
+  try {
+    for (const origin of ["https://evil.example", "null"]) {
+      const response = await post(server, { origin, "sec-fetch-site": "cross-site" });
+      assert.equal(response.status, 200);
+      assert.equal(response.headers.get("access-control-allow-origin"), "*");
+    }
+    assert.equal((await ask(server, "GET /health", "evil.example")).status, 403);
+  } finally {
+    await server.close();
+  }
+});
+
 test("with keys a page has none, and every name of the server is as good as another", async () => {
   const server = await startKeyedServer({ toml: tinyConfig, env: { PREFILL_JUDGE_API_KEYS: "sk-1" } });
   try {

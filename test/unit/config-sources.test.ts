@@ -190,6 +190,14 @@ test("a name with a line feed is shown on one line", () => {
   assert.match(messageFor('default_judge = "a\\nb"'), /default_judge: wanted a name without/);
 });
 
+test("an origin or a host that can never match stops the start", () => {
+  assert.match(
+    messageFor('[server]\ncors_origins = ["https://a.example/"]'),
+    /write "https:\/\/a\.example"$/,
+  );
+  assert.match(messageFor('[server]\nallowed_hosts = ["https://a.example"]'), /write "a\.example"$/);
+});
+
 test("a table named __proto__ is not passed over", () => {
   assert.match(messageFor('[judges.prefill-judge]\n[judges.__proto__]\nencoder = "minilm"'), /__proto__/);
   assert.match(messageFor("[server]\n__proto__ = 1"), /__proto__/);
