@@ -6,6 +6,7 @@ import type { Config } from "./config.js";
 import { JudgeError } from "./errors.js";
 import { createAccess } from "./http/access.js";
 import { createApp } from "./http/app.js";
+import { createBodyBudget } from "./http/body-budget.js";
 import { recordRefusal } from "./http/refusal.js";
 import { createSchemaCheck } from "./http/schema-check.js";
 import type { Service } from "./http/service.js";
@@ -21,9 +22,12 @@ export interface AppParts {
   readonly version: string;
   /** true once the server has been told to end */
   readonly draining: () => boolean;
+  /** told when large bodies have been answered and none is left */
+  readonly onQuiet?: () => void;
 }
 
-export function composeApp({ reloader, config, sentences, observers, version, draining }: AppParts) {
+export function composeApp(parts: AppParts) {
+  const { reloader, config, sentences, observers, version, draining, onQuiet } = parts;
   const { server, runtime } = config;
   const admin = server.adminKeys.length > 0 ? createAccess(server.adminKeys) : null;
   const service: Service = {
@@ -35,7 +39,16 @@ export function composeApp({ reloader, config, sentences, observers, version, dr
     admin: admin && { access: admin, reload: reloader.reload },
     metricsNeedKey: server.metricsNeedKey,
     corsOrigins: server.corsOrigins,
-    limits: { maxBodyBytes: server.maxBodyBytes, requestTimeoutMs: server.requestTimeoutMs },
+    limits: {
+      maxBodyBytes: server.maxBodyBytes,
+      requestTimeoutMs: server.requestTimeoutMs,
+      budget: createBodyBudget({
+        maxBytes: server.maxBodyBytesInFlight,
+        refuses: runtime.onFailure === "error",
+        onWait: observers.metrics.bodyWaited,
+        onQuiet,
+      }),
+    },
     ...observers,
     clock,
     now: () => Date.now(),

@@ -143,6 +143,7 @@ export function toServer(
       file === undefined ? [] : readKeysFile(`server.${setting}`, wholePath(base, file, `server.${setting}`));
     return [...fromFile, ...readKeysVariable(variable, env[variable])];
   };
+  const maxBodyBytes = table.max_body_bytes ?? 48 * 2 ** 20;
   return {
     host: table.host ?? "127.0.0.1",
     port: table.port ?? 8080,
@@ -151,7 +152,8 @@ export function toServer(
     metricsNeedKey: table.metrics_need_key ?? false,
     corsOrigins: checkOrigins("server.cors_origins", table.cors_origins ?? []),
     allowedHosts: checkHosts("server.allowed_hosts", table.allowed_hosts ?? []),
-    maxBodyBytes: table.max_body_bytes ?? 48 * 2 ** 20,
+    maxBodyBytes,
+    maxBodyBytesInFlight: Math.max(table.max_body_bytes_in_flight ?? 128 * 2 ** 20, maxBodyBytes),
     maxConnections: table.max_connections ?? 1024,
     requestTimeoutMs: table.request_timeout_ms ?? 30_000,
     shutdownGraceMs: table.shutdown_grace_ms ?? 10_000,

@@ -93,6 +93,8 @@ export interface ServerConfig {
   /** names of this server beside its host and those of loopback */
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
+  /** of all large bodies that are being read or judged; more wait unread */
+  readonly maxBodyBytesInFlight: number;
   readonly maxConnections: number;
   /** headers and body of a request must be in by then */
   readonly requestTimeoutMs: number;

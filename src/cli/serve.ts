@@ -2,6 +2,7 @@
 import { constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { isTorchFile, torchSelftest } from "../checkpoint/load.js";
 import { composeJudges, type Judges } from "../compose.js";
 import { composeApp, readCruxSentences } from "../compose-app.js";
@@ -33,6 +34,10 @@ const leastEndMs = 2000;
  * thousands under load a kept result took a quarter more of its time, and four more threads of the collector beside it.
  */
 const collectorFlags = "--no-allocation-site-pretenuring";
+/** After large bodies V8 keeps hundreds of megabytes for as long as nobody calls: without calls it collects nothing. */
+const exposedCollector = "--expose-gc";
+/** An encoder may still hold a text whose request has its answer. */
+const collectDelayMs = 5000;
 
 export interface ServeOptions {
   /** reload when a file changes that the judges are made of */
@@ -51,6 +56,7 @@ export async function serve(
   terminal: Terminal,
 ): Promise<void> {
   setFlagsFromString(collectorFlags);
+  const collectLater = delayedCollector();
   terminal.outliveReaders();
   const config = readConfig();
   const { server } = config;
@@ -79,6 +85,7 @@ export async function serve(
     observers,
     version,
     draining: () => draining,
+    onQuiet: collectLater,
   });
   const ended = terminal.nextSignal();
   void ended.then(() => terminal.endWithin(Math.max(server.shutdownGraceMs, leastEndMs)));
@@ -117,6 +124,17 @@ export async function serve(
     await listening.close(graceMs - Math.min(endMs, graceMs / 4));
     await reloader.close();
   }
+}
+
+/** Collects once, some time after the last call. */
+function delayedCollector(): () => void {
+  setFlagsFromString(exposedCollector);
+  const collect = runInNewContext("gc") as () => void;
+  let timer: NodeJS.Timeout | undefined;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(collect, collectDelayMs).unref();
+  };
 }
 
 /** Every file whose change means other judges; of a configuration that cannot be read, the configuration alone. */

@@ -1,16 +1,10 @@
-// Reads a request body as JSON: bounded in bytes, values and time, as UTF-8.
+// Reads a request body as JSON: bounded in values, as UTF-8.
 import type { IncomingMessage } from "node:http";
 import { type ParseErrorCode, visit } from "jsonc-parser";
 import type * as z from "zod";
 import { JudgeError } from "../errors.js";
-import { uploadBroken, uploadFault } from "./connection.js";
 import { hasMoreValuesThan } from "./json-size.js";
-
-export interface BodyLimits {
-  readonly maxBodyBytes: number;
-  /** counted from the call: the whole body must be in by then */
-  readonly requestTimeoutMs: number;
-}
+import { type BodyLimits, readUpload } from "./upload.js";
 
 /** A request of a router has some hundred, a conversation of a million tokens ten thousands; more would hold up the event loop. */
 const maxValues = 100_000;
@@ -30,7 +24,7 @@ export async function readBody<T>(
   limits: BodyLimits,
 ): Promise<T> {
   checkCoding(incoming);
-  const bytes = await readBytes(incoming, limits);
+  const bytes = await readUpload(incoming, limits);
   if (hasMoreValuesThan(bytes, maxValues)) {
     throw new JudgeError(
       "invalid_request",
@@ -59,53 +53,6 @@ function checkCoding({ headers }: IncomingMessage): void {
   if (!/^(utf-?8|us-ascii)$/i.test(charset)) {
     throw new JudgeError("unsupported_media_type", "found another charset, wanted JSON as UTF-8");
   }
-}
-
-/** What has come already needs neither a timer nor listeners. */
-async function readBytes(incoming: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  const isHere = incoming.complete && !incoming.destroyed && incoming.readableLength <= limits.maxBodyBytes;
-  if (!isHere) return collectBytes(incoming, limits);
-  return (incoming.read() as Buffer | null) ?? Buffer.alloc(0);
-}
-
-/** Past the limit the rest is read and thrown away: a client that is still sending would miss the answer. */
-function collectBytes(
-  incoming: IncomingMessage,
-  { maxBodyBytes, requestTimeoutMs }: BodyLimits,
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const timer = setTimeout(() => {
-      reject(new JudgeError("request_timeout", "the request was not complete in time; send it faster"));
-    }, requestTimeoutMs);
-    const left = (cause?: Error) => {
-      clearTimeout(timer);
-      reject(new JudgeError("client_gone", "the client left while it sent the body", { cause }));
-    };
-    const broken = () => {
-      clearTimeout(timer);
-      reject(uploadFault(incoming)!);
-    };
-    if (uploadFault(incoming)) return broken();
-    if (incoming.destroyed) return left();
-    incoming.once(uploadBroken, broken);
-    incoming.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxBodyBytes) chunks.push(chunk);
-      else chunks.length = 0;
-    });
-    incoming.once("end", () => {
-      clearTimeout(timer);
-      if (size <= maxBodyBytes) return resolve(Buffer.concat(chunks, size));
-      reject(new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`));
-    });
-    incoming.once("error", left);
-    incoming.once("close", () => {
-      // an error takes its stack, which costs more than reading a small body
-      if (!incoming.readableEnded) left();
-    });
-  });
 }
 
 function decode(bytes: Buffer): string {

@@ -70,7 +70,8 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     {
       requireHostHeader: false,
       keepAliveTimeout: keepAliveTimeoutMs,
-      requestTimeout: requestTimeoutMs + fallbackMs,
+      // a body may wait as long for room as it may take
+      requestTimeout: 2 * requestTimeoutMs + fallbackMs,
       headersTimeout: Math.min(requestTimeoutMs, 15_000),
       connectionsCheckingInterval: checkIntervalMs,
     },

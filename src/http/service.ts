@@ -11,9 +11,9 @@ import type { Metrics, Outcome } from "../observe/metrics.js";
 import { isFailure } from "../verdict/abstention.js";
 import type { CruxSentences } from "../verdict/crux.js";
 import type { Access } from "./access.js";
-import type { BodyLimits } from "./body.js";
 import type { PageGuard } from "./page-guard.js";
 import type { SchemaCheck } from "./schema-check.js";
+import type { BodyLimits } from "./upload.js";
 
 export interface Service {
   readonly judges: LiveRegistry;

@@ -33,6 +33,8 @@ export interface Metrics {
   judged(sample: JudgedSample): void;
   /** What was taken off a request's text, by client. */
   unwrapped(judge: string, taken: readonly { readonly client: string; readonly count: number }[]): void;
+  /** a body that was not read at once, for lack of room */
+  bodyWaited(): void;
   encoderRestarted(encoder: string): void;
   encoderUp(encoder: string, up: boolean): void;
   /** a run of so many texts */
@@ -110,6 +112,11 @@ export function createMetrics(): Metrics {
     buckets: probabilityBuckets,
     registers,
   });
+  const bodyWaits = new Counter({
+    name: `${prefix}body_waits_total`,
+    help: "Large request bodies that found no room in memory at once.",
+    registers,
+  });
   const restarts = new Counter({
     name: `${prefix}encoder_restarts_total`,
     help: "Encoder processes that died and were started again.",
@@ -156,6 +163,7 @@ export function createMetrics(): Metrics {
     unwrapped(judge, taken) {
       for (const { client, count } of taken) envelopes.inc({ judge, client }, count);
     },
+    bodyWaited: () => bodyWaits.inc(),
     encoderRestarted: (encoder) => restarts.inc({ encoder }),
     encoderRun: (encoder, texts) => batchTexts.observe({ encoder }, texts),
     encoderUp: (encoder, isUp) => up.set({ encoder }, isUp ? 1 : 0),
