@@ -40,7 +40,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "@hono/node-server": /^http\//,
   "@huggingface/transformers": /^encoder\/(tokenizer|frame|chat-template)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
-  commander: /^(main|cli\/command(s-[a-z]+|-options))\.ts$/,
+  commander: /^cli\/command(s-[a-z]+|-options|-line)\.ts$/,
   "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,
   hono: /^http\//,
   "jsonc-parser": /^http\/body\.ts$/,

@@ -1,0 +1,13 @@
+// Limits of the process that Node itself breaks on, wherever in its own code: the one line that says which to raise.
+
+/** Null for a fault that no limit has made. */
+export function limitFinding(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EMFILE" || code === "ENFILE")
+    return "the limit on open files is too low; raise it (ulimit -n) to 1024 or more";
+  if (error instanceof RangeError && /out of memory|allocation failed/i.test(error.message)) {
+    return "the limit on address space is too low; lift it (ulimit -v unlimited), and limit memory by a cgroup instead";
+  }
+  return null;
+}
