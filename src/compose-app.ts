@@ -10,6 +10,8 @@ import { createBodyBudget } from "./http/body-budget.js";
 import { recordRefusal } from "./http/refusal.js";
 import { createSchemaCheck } from "./http/schema-check.js";
 import type { Service } from "./http/service.js";
+import type { Protocol } from "./observe/log.js";
+import type { Closing } from "./observe/metrics.js";
 import { readRegularFile } from "./regular-file.js";
 import type { Reloader } from "./reload.js";
 import { type CruxSentences, parseCruxSentences } from "./verdict/crux.js";
@@ -59,7 +61,23 @@ export function composeApp(parts: AppParts) {
   };
   return {
     app: createApp(service),
-    onRefusal: (error: JudgeError, status: number) => recordRefusal(service, error, status),
+    onClosed: closingRecorder(observers),
+    onRefusal: (error: JudgeError, status: number, protocol?: Protocol) =>
+      recordRefusal(service, error, status, protocol),
+  };
+}
+
+/** Counts closed connections; an attack closes thousands, and gets a line a minute. */
+function closingRecorder({ log, metrics }: Observers): (reason: Closing) => void {
+  let loggedMs = -Infinity;
+  let counts = { idle: 0, unread: 0 };
+  return (reason) => {
+    metrics.connectionClosed(reason);
+    counts[reason]++;
+    if (clock() - loggedMs < 60_000) return;
+    loggedMs = clock();
+    log.connectionsClosed(counts);
+    counts = { idle: 0, unread: 0 };
   };
 }
 

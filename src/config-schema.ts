@@ -29,6 +29,11 @@ const ServerTable = z.strictObject({
     .min(1024)
     .max(2 ** 40)
     .optional(),
+  max_header_bytes: z
+    .int()
+    .min(1024)
+    .max(2 ** 20)
+    .optional(),
   max_connections: z.int().min(1).max(1_000_000).optional(),
   request_timeout_ms: z.int().min(100).max(3_600_000).optional(),
   shutdown_grace_ms: z.int().min(0).max(3_600_000).optional(),

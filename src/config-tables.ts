@@ -155,6 +155,7 @@ export function toServer(
     maxBodyBytes,
     maxBodyBytesInFlight: Math.max(table.max_body_bytes_in_flight ?? 128 * 2 ** 20, maxBodyBytes),
     maxConnections: table.max_connections ?? 1024,
+    maxHeaderBytes: table.max_header_bytes ?? 16 * 2 ** 10,
     requestTimeoutMs: table.request_timeout_ms ?? 30_000,
     shutdownGraceMs: table.shutdown_grace_ms ?? 10_000,
   };

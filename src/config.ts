@@ -96,6 +96,7 @@ export interface ServerConfig {
   /** of all large bodies that are being read or judged; more wait unread */
   readonly maxBodyBytesInFlight: number;
   readonly maxConnections: number;
+  readonly maxHeaderBytes: number;
   /** headers and body of a request must be in by then */
   readonly requestTimeoutMs: number;
   readonly shutdownGraceMs: number;

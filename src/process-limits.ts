@@ -1,5 +1,17 @@
 // Limits of the process that Node itself breaks on, wherever in its own code: the one line that says which to raise.
 
+import { readFileSync } from "node:fs";
+
+/** How many files the process may have open (Linux); elsewhere nobody tells. */
+export function openFileLimit(): number {
+  try {
+    const found = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return found === undefined ? Infinity : Number(found);
+  } catch {
+    return Infinity;
+  }
+}
+
 /** Null for a fault that no limit has made. */
 export function limitFinding(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

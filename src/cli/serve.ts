@@ -16,6 +16,7 @@ import { createProbabilityCache } from "../judge/probability-cache.js";
 import { createLineFile } from "../observe/line-file.js";
 import { createLog, type LogTarget, standardErrorTarget } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
+import { openFileLimit } from "../process-limits.js";
 import { createReloader } from "../reload.js";
 import { headFacts, headFactsText } from "./head-facts.js";
 import { baseUrl, curlLine, routesToml } from "./routes-text.js";
@@ -36,6 +37,8 @@ const leastEndMs = 2000;
 const collectorFlags = "--no-allocation-site-pretenuring";
 /** After large bodies V8 keeps hundreds of megabytes for as long as nobody calls: without calls it collects nothing. */
 const exposedCollector = "--expose-gc";
+/** What the server has open beside its connections, and what a reload opens: models, pipes, checkpoints. */
+const ownFiles = 96;
 /** An encoder may still hold a text whose request has its answer. */
 const collectDelayMs = 5000;
 
@@ -78,7 +81,7 @@ export async function serve(
   });
   let draining = false;
   const { version } = terminal;
-  const { app, onRefusal } = composeApp({
+  const { app, onRefusal, onClosed } = composeApp({
     reloader,
     config,
     sentences,
@@ -97,9 +100,11 @@ export async function serve(
     else isReloadWanted = true;
   };
   terminal.onHangup(reload);
-  const listening = await listen(app, { ...server, onRefusal });
+  const maxConnections = Math.min(server.maxConnections, openFileLimit() - ownFiles);
+  const listening = await listen(app, { ...server, maxConnections, onRefusal, onClosed });
   log.listening({ pid: terminal.pid, host: listening.host, port: listening.port });
   if (server.keys.length === 0 && !listening.isLoopback) log.open({ host: server.host });
+  if (maxConnections < server.maxConnections) log.connectionsLowered({ maxConnections });
   if (server.corsOrigins.includes("*")) log.openToPages();
   const watching = new AbortController();
   let graceMs = 0;

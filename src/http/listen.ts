@@ -7,10 +7,12 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { JudgeError } from "../errors.js";
+import type { Closing } from "../observe/metrics.js";
 import { createClientErrors, type OnRefusal, refuseSocket } from "./client-errors.js";
 import { afterAnswers, requestArrived } from "./connection.js";
 import { errorEnvelope } from "./errors.js";
 import { createPageGuard, isLoopbackAddress, type PageGuard } from "./page-guard.js";
+import { createPlaces } from "./places.js";
 import type { AppEnv } from "./service.js";
 
 /** Longer than the 90 s for which Rust and Go clients keep an idle socket, so that they close first. */
@@ -20,6 +22,9 @@ const checkIntervalMs = 500;
 /** Node's own limit only catches what has no route yet: bodies are timed where they are read. */
 const fallbackMs = 2000;
 
+/** What is answered even where all places are taken. */
+const probe = /^\/(health|ready)(\?|$)/;
+
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
@@ -27,9 +32,12 @@ export interface ListenOptions {
   readonly keys: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly allowedHosts: readonly string[];
-  /** headers and body must be in by then */
+  /** headers and body must be in by then, and an answer be taken */
   readonly requestTimeoutMs: number;
+  readonly maxHeaderBytes: number;
   readonly onRefusal: OnRefusal;
+  /** told of every connection that was closed before its client did */
+  onClosed(reason: Closing): void;
 }
 
 export interface Listening {
@@ -66,8 +74,14 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       },
     },
   );
+  const places = createPlaces({
+    maxConnections: options.maxConnections,
+    maxLooks: Math.ceil(requestTimeoutMs / checkIntervalMs),
+    onClosed: options.onClosed,
+  });
   const server = createServer(
     {
+      maxHeaderSize: options.maxHeaderBytes,
       requireHostHeader: false,
       keepAliveTimeout: keepAliveTimeoutMs,
       // a body may wait as long for room as it may take
@@ -77,6 +91,11 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     },
     (incoming: IncomingMessage, outgoing: ServerResponse) => {
       requestArrived({ incoming, outgoing });
+      const hasPlace = places.requested(incoming, outgoing);
+      if (!hasPlace) {
+        outgoing.shouldKeepAlive = false;
+        if (!probe.test(incoming.url ?? "")) return refuse(outgoing, noPlace(), 503);
+      }
       // Node drops what comes behind such a request in the same packet
       if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
       if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined) {
@@ -87,7 +106,8 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       } else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
     },
   );
-  server.maxConnections = options.maxConnections;
+  server.on("connection", places.connected);
+  const looking = setInterval(places.look, checkIntervalMs).unref();
   server.on("checkExpectation", (_: IncomingMessage, outgoing: ServerResponse) => {
     refuse(
       outgoing,
@@ -104,7 +124,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     const refusal = new JudgeError("method_not_allowed", "this is no proxy");
     afterAnswers(socket, () => refuseSocket(socket, refusal, 405, onRefusal));
   });
-  server.on("clientError", createClientErrors(onRefusal));
+  server.on("clientError", createClientErrors(onRefusal, options.maxHeaderBytes));
   server.listen(port, host);
   try {
     await once(server, "listening");
@@ -132,7 +152,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     port: boundPort,
     isLoopback: isLoopbackAddress(address),
     async close(graceMs) {
-      const closed = once(server, "close");
+      const closed = once(server, "close").finally(() => clearInterval(looking));
       server.close();
       const timer = setTimeout(() => {
         server.closeAllConnections();
@@ -142,4 +162,11 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       clearTimeout(timer);
     },
   };
+}
+
+function noPlace(): JudgeError {
+  return new JudgeError(
+    "overloaded",
+    "all connections are busy; send this again later, or raise server.max_connections",
+  );
 }

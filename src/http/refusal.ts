@@ -1,5 +1,6 @@
 // Refusals: an error as a response, in the log and in the metrics.
 import type { JudgeError } from "../errors.js";
+import type { Protocol } from "../observe/log.js";
 import { errorEnvelope, messagesErrorEnvelope, wireForm } from "./errors.js";
 import { jsonType, type RequestContext, type Service, textAnswer } from "./service.js";
 
@@ -9,9 +10,14 @@ export function isMessagesPath(path: string): boolean {
 }
 
 /** Logs and counts a refusal that no route made; the id for its answer. */
-export function recordRefusal(service: Service, error: JudgeError, status: number): string {
+export function recordRefusal(
+  service: Service,
+  error: JudgeError,
+  status: number,
+  protocol?: Protocol,
+): string {
   const requestId = service.newId();
-  service.log.refused({ requestId, code: error.code, status, fault: null });
+  service.log.refused({ requestId, code: error.code, status, fault: null, protocol: protocol ?? null });
   service.metrics.request("other", "refused", status, 0);
   return requestId;
 }
@@ -22,7 +28,7 @@ export function refuse(service: Service, context: RequestContext, error: JudgeEr
   const { cause } = error;
   const fault = cause instanceof Error ? cause.name : null;
   const { id, headers } = context.get("facts");
-  service.log.refused({ requestId: id, code: error.code, status, fault });
+  service.log.refused({ requestId: id, code: error.code, status, fault, protocol: null });
   if (status === 401) headers["www-authenticate"] = "Bearer";
   if (retryAfterSeconds !== undefined) headers["retry-after"] = String(retryAfterSeconds);
   if (!isMessagesPath(context.req.path)) {

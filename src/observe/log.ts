@@ -8,6 +8,9 @@ import type { JudgedSample } from "./metrics.js";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
+/** What a client spoke instead of HTTP/1. */
+export type Protocol = "tls" | "http2" | "proxy";
+
 /** What a judgement leaves in the log. */
 export interface JudgedEntry extends JudgedSample {
   readonly requestId: string;
@@ -17,7 +20,13 @@ export interface JudgedEntry extends JudgedSample {
 export interface Log {
   judged(entry: JudgedEntry): void;
   /** a request that ended in an error of code `code`; `fault` is the class of an unexpected exception */
-  refused(entry: { requestId: string; code: string; status: number; fault: string | null }): void;
+  refused(entry: {
+    requestId: string;
+    code: string;
+    status: number;
+    fault: string | null;
+    protocol: Protocol | null;
+  }): void;
   /** a fault behind an abstention; `reason` is our own finding */
   fault(entry: { judge: string; code: string; reason: string; fault: string | null }): void;
   /** a judge whose encoder is there, and gives no answers */
@@ -54,6 +63,10 @@ export interface Log {
   listening(entry: { pid: number; host: string; port: number }): void;
   /** a public address without keys */
   open(entry: { host: string }): void;
+  /** connections that were closed before their clients did, since the last such line */
+  connectionsClosed(entry: { idle: number; unread: number }): void;
+  /** fewer files may be open than max_connections wants */
+  connectionsLowered(entry: { maxConnections: number }): void;
   /** every web page may use the server */
   openToPages(): void;
   reloaded(entry: { judges: Readonly<Record<string, string>> }): void;
@@ -94,6 +107,10 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     listening: (entry) => now("info", snake(entry), "listening"),
     open: (entry) =>
       now("warn", snake(entry), "anyone who reaches this address may ask: no key is configured"),
+    connectionsClosed: (entry) =>
+      now("warn", entry, "connections closed: places ran out (idle), or an answer was not taken (unread)"),
+    connectionsLowered: (entry) =>
+      now("warn", snake(entry), "the limit on open files is below max_connections; raise it (ulimit -n)"),
     openToPages: () => now("warn", {}, 'any web page may use this server: cors_origins holds "*"'),
     reloaded: (entry) => now("info", entry, "reloaded"),
     reloadFailed: (entry) => now("error", entry, "reload failed; the judges in service stay"),

@@ -14,6 +14,10 @@ export interface StageMilliseconds {
   readonly head: number;
 }
 
+/** Why a connection was closed before its client did. */
+export const closings = ["idle", "unread"] as const;
+export type Closing = (typeof closings)[number];
+
 /** One judgement as the metrics see it. */
 export interface JudgedSample {
   readonly judge: string;
@@ -33,6 +37,8 @@ export interface Metrics {
   judged(sample: JudgedSample): void;
   /** What was taken off a request's text, by client. */
   unwrapped(judge: string, taken: readonly { readonly client: string; readonly count: number }[]): void;
+  /** one that its client did not close: it was idle when places ran out, or its answer lay unread */
+  connectionClosed(reason: Closing): void;
   /** a body that was not read at once, for lack of room */
   bodyWaited(): void;
   encoderRestarted(encoder: string): void;
@@ -117,6 +123,13 @@ export function createMetrics(): Metrics {
     help: "Large request bodies that found no room in memory at once.",
     registers,
   });
+  const connectionsClosed = new Counter({
+    name: `${prefix}connections_closed_total`,
+    help: "Connections closed for want of places (idle), or because their client took no answer (unread).",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of closings) connectionsClosed.inc({ reason }, 0);
   const restarts = new Counter({
     name: `${prefix}encoder_restarts_total`,
     help: "Encoder processes that died and were started again.",
@@ -163,6 +176,7 @@ export function createMetrics(): Metrics {
     unwrapped(judge, taken) {
       for (const { client, count } of taken) envelopes.inc({ judge, client }, count);
     },
+    connectionClosed: (reason) => connectionsClosed.inc({ reason }),
     bodyWaited: () => bodyWaits.inc(),
     encoderRestarted: (encoder) => restarts.inc({ encoder }),
     encoderRun: (encoder, texts) => batchTexts.observe({ encoder }, texts),

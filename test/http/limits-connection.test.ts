@@ -23,24 +23,6 @@ describe("connections", { concurrency: 8 }, () => {
     await server.close();
   });
 
-  test("over max_connections are closed, the others live, and a place that is given back is taken", async () => {
-    const server = await start("max_connections = 2");
-    const clients = [rawClient(server.url), rawClient(server.url)];
-    for (const client of clients) {
-      await client.write(health);
-      assert.equal((await client.answer())?.status, 200);
-    }
-    const third = rawClient(server.url);
-    await third.write(health);
-    assert.equal(await third.answer(), null);
-    await clients[0]!.write(health);
-    assert.equal((await clients[0]!.answer())?.status, 200);
-    clients[1]!.close();
-    await until(() => isServed(server.url), 5000);
-    for (const client of clients) client.close();
-    await server.close();
-  });
-
   for (const [name, bytes, status] of [
     ["of garbage", "garbage\r\n\r\n", 400],
     ["of a slow upload", `${postHead(chatPath, 10)}{`, 408],
@@ -70,8 +52,6 @@ describe("what is not a request", () => {
   const overflow = `GET /health HTTP/1.1\r\nHost: localhost\r\nCookie: ${"a".repeat(20_000)}\r\n\r\n`;
   for (const [name, bytes, status] of [
     ["words", "hello there\r\n\r\n", 400],
-    ["a TLS hello", Buffer.from("16030100c8010000c40303", "hex"), 400],
-    ["an HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
     ["an unknown method", "FROBNICATE /health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400],
     ["a header with a NUL", "GET /health HTTP/1.1\r\nHost: localhost\r\nA: \0\r\n\r\n", 400],
     [
@@ -101,6 +81,54 @@ describe("what is not a request", () => {
       client.close();
     });
   }
+
+  const proxyVersion2 = Buffer.from("0d0a0d0a000d0a515549540a21110010cb007101cb007101c35000501f90", "hex");
+  for (const [name, protocol, bytes, says] of [
+    ["a TLS hello", "tls", Buffer.from("16030100c8010000c40303", "hex"), /TLS.*http:\/\//],
+    ["an HTTP/2 preface", "http2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", /HTTP\/2.*HTTP\/1\.1/],
+    [
+      "a PROXY line",
+      "proxy",
+      "PROXY TCP4 203.0.113.7 10.0.0.1 50000 8080\r\n",
+      /PROXY protocol.*turn it off/,
+    ],
+    ["a PROXY header of version 2", "proxy", proxyVersion2, /PROXY protocol.*turn it off/],
+  ] as const) {
+    test(`is named, in the answer and in the log: ${name}`, async () => {
+      const client = rawClient(server.url);
+      await client.write(bytes);
+      const answer = await client.answer();
+      assertEnvelope(answer, 400, "invalid_request");
+      assert.match(answer!.body, says);
+      assert.ok(!answer!.body.includes("203.0.113.7"));
+      assert.equal(await client.answer(), null);
+      client.close();
+      const line = server.logLines.findLast((text) => text.includes(answer!.headers["x-request-id"]!));
+      assert.equal((JSON.parse(line!) as { protocol: string }).protocol, protocol);
+    });
+  }
+
+  test("does not lend its name to what comes later on a connection", async () => {
+    const client = rawClient(server.url);
+    await client.write(health);
+    assert.equal((await client.answer())?.status, 200);
+    await client.write(Buffer.from("16030100c8010000c40303", "hex"));
+    assert.ok(!(await client.answer())!.body.includes("TLS"));
+    client.close();
+  });
+
+  test("is told what to do about headers that are too large, and a setting takes them", async () => {
+    const client = rawClient(server.url);
+    await client.write(overflow);
+    assert.match((await client.answer())!.body, /16384 bytes.*server\.max_header_bytes/);
+    client.close();
+    const other = await start("max_header_bytes = 32768");
+    const served = rawClient(other.url);
+    await served.write(overflow);
+    assert.equal((await served.answer())?.status, 200);
+    served.close();
+    await other.close();
+  });
 
   test("is passed over after a request that ends the connection", async () => {
     const client = rawClient(server.url);

@@ -78,7 +78,7 @@ export async function startConfigured(
   const reloader = createReloader({ first: judges, readConfig, compose, log, onEncoderGone });
   const sentences = await readCruxSentences(packageRoot);
   const version = "0.0.0-test";
-  const { app, onRefusal } = composeApp({
+  const { app, onRefusal, onClosed } = composeApp({
     reloader,
     config,
     sentences,
@@ -86,7 +86,7 @@ export async function startConfigured(
     version,
     draining: () => false,
   });
-  const listening = await listen(app, { ...config.server, onRefusal });
+  const listening = await listen(app, { ...config.server, onRefusal, onClosed });
   if (start) await judges.start();
   const url = `http://127.0.0.1:${listening.port}`;
   return {

@@ -11,6 +11,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
   "decode-text": /^errors\.ts$/,
   "prototype-key": /^$/,
   "visible-text": /^$/,
+  "process-limits": /^$/,
   abort: /^errors\.ts$/,
   "regular-file": /^errors\.ts$/,
   observe: /^$/,

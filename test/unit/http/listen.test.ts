@@ -15,7 +15,9 @@ const options = {
   keys: [],
   corsOrigins: [],
   allowedHosts: [],
+  maxHeaderBytes: 16_384,
   requestTimeoutMs: 1000,
+  onClosed: () => {},
 };
 
 test("an answer that fails, and its refusal too, costs its own connection", async () => {
