@@ -15,6 +15,7 @@ import { createRegistry, type Registry } from "./judge/registry.js";
 import type { Log } from "./observe/log.js";
 import type { Metrics } from "./observe/metrics.js";
 import type { Envelope } from "./prompt/envelope.js";
+import { abstainReasons } from "./verdict/abstention.js";
 import { fitCustomVerdict } from "./verdict/custom.js";
 
 /** What is told of everything that happens. */
@@ -95,6 +96,8 @@ export async function composeJudges(
   });
   const [first, ...rest] = judges;
   if (first === undefined) throw new JudgeError("config", "no judge is configured");
+  const ids = (parts: readonly { id: string }[]) => parts.map(({ id }) => id);
+  observers.metrics.expect(ids(config.judges), ids(config.encoders), abstainReasons);
   let hasStarted = false;
   return {
     config,

@@ -32,6 +32,8 @@ export interface JudgedSample {
 
 export interface Metrics {
   readonly contentType: string;
+  /** Starts the counts of these judges and encoders at 0, so that their first step shows in a rate. */
+  expect(judges: readonly string[], encoders: readonly string[], reasons: readonly string[]): void;
   /** @param route one of the routes of http/app.ts */
   request(route: string, outcome: Outcome, status: number, totalMs: number): void;
   judged(sample: JudgedSample): void;
@@ -154,6 +156,14 @@ export function createMetrics(): Metrics {
   let rendering: Promise<string> | null = null;
 
   const told: Omit<Metrics, "contentType" | "render"> = {
+    expect(judges, encoders, reasons) {
+      for (const judge of judges) {
+        for (const reason of reasons) abstentions.inc({ judge, reason }, 0);
+        for (const result of ["hit", "shared", "miss"]) cacheResults.inc({ judge, result }, 0);
+        truncations.inc({ judge }, 0);
+      }
+      for (const encoder of encoders) restarts.inc({ encoder }, 0);
+    },
     request(route, outcome, status, totalMs) {
       requests.inc({ route, outcome, status });
       requestSeconds.observe({ route }, totalMs / 1000);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { abstainReasons } from "../../src/verdict/abstention.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { type Completion, readCompletion } from "../support/verdict.js";
 import { chatPath, postHead, rawClient } from "./limits-socket.js";
@@ -34,6 +35,25 @@ describe("metrics", () => {
   }
   const ask = async (content: unknown, more: object = {}) =>
     (await readCompletion(await server.post(chatPath, chat(content, more)))).completion;
+
+  test("start at 0 for every judge, encoder and reason there is", async () => {
+    const fresh = await startJudgeServer(`${tinyConfig}`, {}, false);
+    try {
+      const series = await scrape(fresh.url);
+      const zeros = [
+        ...abstainReasons.map((reason) => `abstentions_total{judge="tiny",reason="${reason}"}`),
+        ...["hit", "shared", "miss"].map((result) => `cache_total{judge="tiny",result="${result}"}`),
+        'truncations_total{judge="tiny"}',
+        'encoder_restarts_total{encoder="tiny"}',
+        'connections_closed_total{reason="idle"}',
+        'connections_closed_total{reason="unread"}',
+        "body_waits_total",
+      ];
+      for (const name of zeros) assert.equal(series.get(`prefill_judge_${name}`), 0, name);
+    } finally {
+      await fresh.close();
+    }
+  });
 
   test("count requests by route, outcome and status", async () => {
     const growth = await around(async () => {

@@ -1,7 +1,10 @@
-// One body of the largest size in a server with little memory, as in a small container: it may be refused, it may not
-// end the server.
+// Large bodies. One of the largest size in a server with little memory, as in a small container, may be refused and may not end
+// the server; many together wait for each other.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ErrorAnswer } from "../../src/http/answer-schema.js";
 import { startServe } from "../cli/shutdown-process.js";
 import { chatPath } from "../http/limits-socket.js";
@@ -32,6 +35,40 @@ describe("with 512 MiB of heap", () => {
           ErrorAnswer.parse(answer);
         }
         assert.equal((await fetch(`${server.url}/health`)).status, 200);
+      } finally {
+        await server.kill();
+      }
+    });
+  }
+});
+
+describe("a hundred uploads of 31 MB", () => {
+  for (const [name, headers] of [
+    ["of a size they tell", { "content-length": "31000000" }],
+    ["in chunks", { "transfer-encoding": "chunked" }],
+  ] as const) {
+    test(`${name} take a bounded part of memory, and give it back`, async () => {
+      const server = await startServe(tinyConfig);
+      const megabytes = (field: string) => {
+        const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
+        return Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status)![1]) / 1024;
+      };
+      try {
+        const before = megabytes("VmRSS");
+        const body = Buffer.from('{"messages":[{"role":"user","content":"Hi"}]}'.padEnd(31e6));
+        const upload = () =>
+          new Promise<number | undefined>((resolve, reject) => {
+            const options = { method: "POST", headers: { ...headers, connection: "close" } };
+            const sent = request(`${server.url}${chatPath}`, options, (answer) => {
+              answer.resume().once("end", () => resolve(answer.statusCode));
+            });
+            sent.once("error", reject).end(body);
+          });
+        const statuses = await Promise.all(Array.from({ length: 100 }, upload));
+        assert.ok(statuses.every((status) => status === 200));
+        assert.ok(megabytes("VmHWM") < 1200, `${megabytes("VmHWM")} MB at most`);
+        for (let left = 60; megabytes("VmRSS") > before + 150 && left > 0; left--) await sleep(500);
+        assert.ok(megabytes("VmRSS") <= before + 150, `${before} MB before, ${megabytes("VmRSS")} MB after`);
       } finally {
         await server.kill();
       }
