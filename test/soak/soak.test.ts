@@ -9,6 +9,7 @@ import { mixLengths } from "./mixed-lengths.js";
 import { minutes, seed, shareOfTime } from "./plan.js";
 import { reloadThenEnd } from "./signals.js";
 import { slowDown } from "./slow-clients.js";
+import { fallSilent, stormReloads } from "./storms.js";
 import { vanishClients } from "./vanishing.js";
 
 const isLong = minutes >= 5;
@@ -25,6 +26,8 @@ test("chats of 2 to 8,000 characters beside clients in bulk", (context) =>
   mixLengths(context, shareOfTime(0.15), seed));
 test("midnight passes over a chat template that prints the date", (context) =>
   passMidnight(context, shareOfTime(0.05), seed));
+test("a storm of reloads", (context) => stormReloads(context, shareOfTime(0.03), seed));
+test("more silent connections than there are places", (context) => fallSilent(context, shareOfTime(0.02)));
 test("500 clients vanish", (context) => vanishClients(context, 500, seed));
 test("slow writers and slow readers", (context) => slowDown(context, shareOfTime(0.05), seed));
 test("kept sockets with idle gaps", (context) => keepSockets(context, shareOfTime(0.05), seed));
