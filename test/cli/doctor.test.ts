@@ -438,7 +438,7 @@ describe("judges on encoders of this machine", () => {
     assert.equal(code, 1);
     assert.match(
       output,
-      /encoder gone wrong model the encoder folder cannot be read → set the encoder's path/,
+      /encoder gone wrong model the encoder folder cannot be read: \S+none \(ENOENT\) → set the encoder's path/,
     );
     assert.match(
       output,
