@@ -43,15 +43,22 @@ function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer
   return new Promise((resolve, reject) => {
     let whole = declared ?? Buffer.allocUnsafeSlow(Math.min(alwaysReadBytes, maxBodyBytes));
     let size = 0;
+    /** for room, with a chunk in hand */
+    let isWaiting = false;
     let timer: NodeJS.Timeout | undefined;
     const fail = (error: unknown) => {
       clearTimeout(timer);
       reject(error);
     };
     const flow = () => {
-      if (incoming.readableEnded) return;
       timer = setTimeout(() => fail(tooSlow("send it faster")), requestTimeoutMs);
       incoming.resume();
+    };
+    const finish = () => {
+      if (isWaiting) return;
+      clearTimeout(timer);
+      if (size <= maxBodyBytes) return resolve(whole.subarray(0, size));
+      reject(new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`));
     };
     const take = (chunk: Buffer) => {
       const start = size;
@@ -63,25 +70,21 @@ function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer
         return;
       }
       clearTimeout(timer);
-      try {
-        whole = grown(whole.subarray(0, start), chunk, maxBodyBytes);
-      } catch (error) {
-        // there is no memory for it
-        whole = Buffer.alloc(0);
-        return fail(error);
-      }
       incoming.pause();
-      roomFor(incoming, maxBodyBytes, limits).then(flow, fail);
+      isWaiting = true;
+      const goOn = () => {
+        isWaiting = false;
+        whole = grown(whole.subarray(0, start), chunk, maxBodyBytes);
+        if (incoming.readableEnded) finish();
+        else flow();
+      };
+      roomFor(incoming, maxBodyBytes, limits).then(goOn).catch(fail);
     };
     const broken = () => fail(uploadFault(incoming)!);
     if (uploadFault(incoming)) return broken();
     if (incoming.destroyed) return fail(clientGone());
     incoming.once(uploadBroken, broken).on("data", take);
-    incoming.once("end", () => {
-      clearTimeout(timer);
-      if (size <= maxBodyBytes) return resolve(whole.subarray(0, size));
-      reject(new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`));
-    });
+    incoming.once("end", finish);
     incoming.once("error", (cause) => fail(clientGone(cause)));
     incoming.once("close", () => {
       // an error takes its stack, which costs more than reading a small body
@@ -110,7 +113,10 @@ async function roomFor(
   let timer: NodeJS.Timeout | undefined;
   let leave = () => {};
   const givenUp = new Promise<never>((_, reject) => {
-    leave = () => reject(clientGone());
+    // a body that is whole closes too
+    leave = () => {
+      if (!incoming.readableEnded) reject(clientGone());
+    };
     timer = setTimeout(() => reject(tooSlow("too many large ones are being sent")), requestTimeoutMs);
     incoming.once("close", leave);
   });

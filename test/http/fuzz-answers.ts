@@ -21,6 +21,8 @@ export function faultOf({ kind, bodiless }: FuzzRequest, answer: RawAnswer | nul
     if (headers["content-type"] !== "application/json") return `${status} that is no JSON`;
     return bodiless || isEnvelope(body) ? null : `${status} that is no envelope: ${body.slice(0, 200)}`;
   }
+  // what OPTIONS says of the server as a whole
+  if (status === 204) return body === "" && headers.allow ? null : "204 that says nothing";
   if (status !== 200) return `status ${status}: ${body.slice(0, 200)}`;
   if (bodiless) return body === "" ? null : "a body for HEAD";
   try {

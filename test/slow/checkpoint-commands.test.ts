@@ -188,7 +188,10 @@ describe("verify", () => {
     isRefused(["verify", tiny, "--encoder", tinyEncoder], /has no selftest; give --prompts a file/);
     const file = join(folder, "bad.jsonl");
     writeFileSync(file, '{"prompt":"x"}\n');
-    isRefused(onRows(file), /bad\.jsonl line 1: wanted a JSON object with "prompt" and "probabilities"/);
+    isRefused(
+      onRows(file),
+      /bad\.jsonl: row 1 \(line 1\), field probabilities: found nothing, wanted an object/,
+    );
     isRefused(onRows(join(folder, "none.jsonl")), /none\.jsonl cannot be read \(ENOENT\)/);
     const { code, errors } = run("verify", minilm);
     assert.equal(code, 2);

@@ -48,7 +48,8 @@ describe("a hundred uploads of 31 MB", () => {
     ["in chunks", { "transfer-encoding": "chunked" }],
   ] as const) {
     test(`${name} take a bounded part of memory, and give it back`, async () => {
-      const server = await startServe(tinyConfig);
+      // however long the machine takes for three gigabytes
+      const server = await startServe(`[server]\nrequest_timeout_ms = 300000\n${tinyConfig}`);
       const megabytes = (field: string) => {
         const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
         return Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status)![1]) / 1024;
