@@ -57,10 +57,10 @@ test("a text of which nothing is left to read is told, whatever the template mer
     assert.deepEqual(unreadable(minilm, text), [true, true], text);
   for (const blank of [" ", "\n", "\t\n", "\u3000"]) {
     for (const encoder of [smollm2, tiny]) {
-      const room = blank.repeat(40_000);
-      assert.deepEqual(unreadable(encoder, `${room}a${room}`, 100), [true, true], JSON.stringify(blank));
-      assert.deepEqual(unreadable(encoder, `a${room}`, 100), [false, false]);
-      assert.deepEqual(unreadable(encoder, `${room}a`, 100), [false, true]);
+      const room = blank.repeat(2000);
+      assert.deepEqual(unreadable(encoder, `${room}a${room}`, 40), [true, true], JSON.stringify(blank));
+      assert.deepEqual(unreadable(encoder, `a${room}`, 40), [false, false]);
+      assert.deepEqual(unreadable(encoder, `${room}a`, 40), [false, true]);
     }
   }
 });
