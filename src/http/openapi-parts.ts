@@ -26,6 +26,7 @@ const unlessError = 'a judgement abstains instead, unless on_failure = "error"';
 const errors: Readonly<Record<string, string>> = {
   400: "Malformed: not JSON, a wrong type, no messages.",
   401: "Keys are configured and none of them was given.",
+  403: "From a web page of another origin, or to a Host that is not this server's.",
   404: "Unknown model.",
   408: "The request was not complete in time.",
   413: "The body is over the limit.",
@@ -37,7 +38,7 @@ const errors: Readonly<Record<string, string>> = {
 };
 
 /** Statuses of every path that needs an encoder. */
-export const encoderStatuses = [400, 401, 404, 408, 413, 415, 429, 500, 503, 504];
+export const encoderStatuses = [400, 401, 403, 404, 408, 413, 415, 429, 500, 503, 504];
 
 /** @param schema the name of the errors' schema */
 export function refusals(schema: string, ...statuses: readonly number[]) {

@@ -31,7 +31,7 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
     summary: "Metrics for Prometheus",
     responses: {
       200: { description: "text", content: { "text/plain": { schema: { type: "string" } } } },
-      ...refusals("Error", 401),
+      ...refusals("Error", 401, 403),
     },
   };
   return {
@@ -73,11 +73,11 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
         },
       },
       "/v1/models": {
-        get: { ...getOperation("models", "Judges and their aliases", "ModelList", 401), ...security },
+        get: { ...getOperation("models", "Judges and their aliases", "ModelList", 401, 403), ...security },
       },
       "/v1/models/{id}": {
         get: {
-          ...getOperation("model", "One judge or alias", "Model", 401, 404),
+          ...getOperation("model", "One judge or alias", "Model", 401, 403, 404),
           parameters: [idParameter],
           ...security,
         },

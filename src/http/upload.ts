@@ -15,6 +15,11 @@ export interface BodyLimits {
 /** Bodies up to this size are read at once: a router's requests never wait behind large ones. */
 const alwaysReadBytes = 64 * 2 ** 10;
 
+/** What glibc gives back to the system whenever it is freed; smaller blocks it may keep for good (M_MMAP_THRESHOLD). */
+const givenBackBytes = 33 * 2 ** 20;
+/** From this size on a body is worth a larger block, of which only what is written takes memory. */
+const worthwhileBytes = 4 * 2 ** 20;
+
 /**
  * @throws JudgeError `body_too_large` after the upload has been drained, `request_timeout`, `overloaded`, `client_gone`,
  *   or what its upload broke off with
@@ -29,7 +34,7 @@ export async function readUpload(incoming: IncomingMessage, limits: BodyLimits):
   const size = Number(length);
   if (size > maxBodyBytes) return await collect(incoming, limits, Buffer.alloc(0));
   if (size > alwaysReadBytes) await roomFor(incoming, size, limits);
-  return await collect(incoming, limits, Buffer.allocUnsafeSlow(size));
+  return await collect(incoming, limits, allocate(size));
 }
 
 /**
@@ -94,8 +99,13 @@ function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer
   });
 }
 
+function allocate(size: number): Buffer {
+  if (size < worthwhileBytes) return Buffer.allocUnsafeSlow(size);
+  return Buffer.allocUnsafeSlow(Math.max(size, givenBackBytes)).subarray(0, size);
+}
+
 function grown(start: Buffer, next: Buffer, size: number): Buffer {
-  const larger = Buffer.allocUnsafeSlow(size);
+  const larger = allocate(size);
   larger.set(start);
   larger.set(next, start.length);
   return larger;
