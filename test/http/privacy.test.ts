@@ -161,7 +161,9 @@ test("nothing is told when the deadline passes", async () => {
     });
     for (let turn = 0; turn < 3; turn++) {
       const { status, leaks } = await probe(server, { path: "/v1/score", body });
-      assert.deepEqual([status, leaks], [504, []]);
+      // once the encoder is known, what cannot be done in time is refused without a wait
+      assert.ok(status === 504 || (turn > 0 && status === 429), `${status}`);
+      assert.deepEqual(leaks, []);
     }
     assert.deepEqual(await observedLeaks(server), []);
   } finally {
