@@ -3,10 +3,10 @@ import type { ErrorCode } from "../../src/errors.js";
 import type { Fault } from "./vllm-files.js";
 
 /** of the reply, and of the file */
-export const timeoutMs = 150;
+export const timeoutMs = 500;
 export const faults: readonly (readonly [fault: Fault, code: ErrorCode, message: RegExp])[] = [
-  ["partial", "encoder_error", /is not whole after 150 ms/],
-  ["never", "encoder_error", /is not there after 150 ms; the server writes elsewhere: mount/],
+  ["partial", "encoder_error", /is not whole after 500 ms/],
+  ["never", "encoder_error", /is not there after 500 ms; the server writes elsewhere: mount/],
   ["zeroed", "encoder_error", /with zeros for a token/],
   ["zero rows", "encoder_error", /with zeros for a token/],
   ["constant", "encoder_error", /one value throughout/],
@@ -37,8 +37,8 @@ export const faults: readonly (readonly [fault: Fault, code: ErrorCode, message:
   ["endless reply", "encoder_error", /over 1 MiB/],
   ["cut off", "encoder_down", /no vLLM server answers/],
   ["switches protocols", "encoder_down", /no vLLM server answers/],
-  ["hung", "encoder_down", /no reply within 150 ms/],
-  ["half a reply", "encoder_down", /no reply within 150 ms/],
+  ["hung", "encoder_down", /no reply within 500 ms/],
+  ["half a reply", "encoder_down", /no reply within 500 ms/],
 ];
 /** faults that leave something which only the server, or the sweep, can remove */
 const leftBehind: Partial<Record<Fault, readonly RegExp[]>> = {
