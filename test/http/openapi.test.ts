@@ -104,7 +104,7 @@ describe("the API document", () => {
     assert.equal(paths.length, 5);
     for (const [path, { post }] of paths) {
       const statuses = Object.keys(post!.responses).map(Number);
-      assert.deepEqual(statuses, [200, 400, 401, 404, 408, 413, 415, 429, 500, 503, 504], path);
+      assert.deepEqual(statuses, [200, 400, 401, 403, 404, 408, 413, 415, 429, 500, 503, 504], path);
       const name = path.startsWith("/v1/messages") ? "MessagesError" : "Error";
       assert.deepEqual(referencesIn(post!.responses[429]), [`#/components/schemas/${name}`]);
     }
