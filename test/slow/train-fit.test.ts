@@ -1,11 +1,11 @@
 // What a training says against its own judge, on features from which one output can be told and another cannot.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Terminal } from "../../../src/cli/terminal.js";
-import { fitCalibrated } from "../../../src/cli/train-fit.js";
-import type { FitInput } from "../../../src/train/fit.js";
-import { createRandom } from "../../../src/train/random.js";
-import { toyInput } from "../train/fit-reference.js";
+import type { Terminal } from "../../src/cli/terminal.js";
+import { fitCalibrated } from "../../src/cli/train-fit.js";
+import type { FitInput } from "../../src/train/fit.js";
+import { createRandom } from "../../src/train/random.js";
+import { toyInput } from "../unit/train/fit-reference.js";
 
 const terminal = { note() {} } as unknown as Terminal;
 const choice = { pca: 6, calibration: true, threads: 2 };
