@@ -2,13 +2,13 @@
 import { constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { isTorchFile, torchSelftest } from "../checkpoint/load.js";
 import { composeJudges, type Judges } from "../compose.js";
 import { composeApp, readCruxSentences } from "../compose-app.js";
 import { encoderFiles } from "../compose-encoders.js";
 import type { Config } from "../config.js";
 import { stampOf } from "../encoder/folder.js";
+import { garbageCollector } from "../encoder/garbage-collector.js";
 import { JudgeError } from "../errors.js";
 import { listen } from "../http/listen.js";
 import type { Judge } from "../judge/judge-parts.js";
@@ -35,8 +35,6 @@ const leastEndMs = 2000;
  * thousands under load a kept result took a quarter more of its time, and four more threads of the collector beside it.
  */
 const collectorFlags = "--no-allocation-site-pretenuring";
-/** After large bodies V8 keeps hundreds of megabytes for as long as nobody calls: without calls it collects nothing. */
-const exposedCollector = "--expose-gc";
 /** What the server has open beside its connections, and what a reload opens: models, pipes, checkpoints. */
 const ownFiles = 96;
 /** An encoder may still hold a text whose request has its answer. */
@@ -131,10 +129,12 @@ export async function serve(
   }
 }
 
-/** Collects once, some time after the last call. */
+/**
+ * Collects once, some time after the last call: after large bodies V8 keeps hundreds of megabytes for as long
+ * as no requests come, since without them it collects nothing.
+ */
 function delayedCollector(): () => void {
-  setFlagsFromString(exposedCollector);
-  const collect = runInNewContext("gc") as () => void;
+  const collect = garbageCollector();
   let timer: NodeJS.Timeout | undefined;
   return () => {
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 // What /v1/chat/completions reads of a request.
 import * as z from "zod";
-import type { Message } from "../prompt/judged-text.js";
+import type { Message } from "../prompt/message.js";
 import { type Dialect, messageList, readMessages } from "./message-schema.js";
 
 /** OpenAI's chat completions, and Anthropic's messages. */

@@ -2,7 +2,8 @@
 // the text of the answer. Knows no API's envelope.
 import { abstained } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
-import { judgedText, type Message } from "../prompt/judged-text.js";
+import { judgedText } from "../prompt/judged-text.js";
+import type { Message } from "../prompt/message.js";
 import { type Judged, setAnswerHeaders } from "./answer.js";
 import { type AnswerFormat, verdictKind } from "./answer-format.js";
 import { reasonNotToJudge, renderContent } from "./content.js";

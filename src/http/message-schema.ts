@@ -2,7 +2,7 @@
 // Only the content of the message that is judged is read, so only its form matters. Brings messages to the shape that
 // prompt/ takes.
 import * as z from "zod";
-import type { Content, Message } from "../prompt/judged-text.js";
+import type { Content, Message } from "../prompt/message.js";
 
 export interface Dialect {
   /** where the list stands in a request */

@@ -2,22 +2,8 @@
 import { JudgeError } from "../errors.js";
 import { isVisible } from "../visible-text.js";
 import { type Envelope, summed, type TakenEnvelope, unwrap } from "./envelope.js";
+import type { Message } from "./message.js";
 import { withoutRouterText } from "./router-text.js";
-
-/** A message whose content has been brought to text parts. */
-export interface Message {
-  readonly role: string;
-  readonly content: Content;
-}
-
-export interface Content {
-  /** texts of the message's text parts, in order */
-  readonly texts: readonly string[];
-  /** parts that are not text: images, audio, files */
-  readonly otherParts: number;
-  /** what is malformed in it, and where; an error only if the message is read */
-  readonly fault?: { readonly place: string; readonly finding: string };
-}
 
 export interface JudgedText {
   /** text parts joined by a line feed; null when no user message has visible text */

@@ -1,5 +1,5 @@
 // What a router itself writes among the user messages of its judge request. It is nobody's prompt.
-import type { Message } from "./judged-text.js";
+import type { Message } from "./message.js";
 
 /** Closes the request of every Switchyard route with `recent_turn_window`, in each of the three APIs (0.3.0). */
 const switchyardClosing = "Route the conversation above. Output ONLY the routing JSON object, nothing else.";

@@ -2,12 +2,11 @@
 // nothing; what a user typed leaves it only as vectors.
 import { performance } from "node:perf_hooks";
 import { isDeepStrictEqual } from "node:util";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { JudgeError } from "../../errors.js";
 import { encoderFault } from "../encoder-fault.js";
 import { endWithParent } from "../end-with-parent.js";
 import { hashEncoderFolder, stampEncoderFolder } from "../folder.js";
+import { garbageCollector } from "../garbage-collector.js";
 import { tokenizeAll } from "../tokenize-all.js";
 import { createTokenizer } from "../tokenizer.js";
 import { tokenizerFacts } from "../tokenizer-facts.js";
@@ -26,12 +25,13 @@ let loaded: Loaded | undefined;
 let queue = Promise.resolve();
 
 async function load({ folder: path, files, threads, paddingSide }: LoadCommand) {
-  const stamp = await stampEncoderFolder(path);
+  const stamp = files && (await stampEncoderFolder(path));
   if (files !== null && !isDeepStrictEqual(await hashEncoderFolder(path), files)) throw changed();
   const folder = await readEncoderFolder(path);
   const tokenizer = createTokenizer(folder.tokenizer);
   const { session, weightHashes } = await loadModel(folder.modelFile, threads);
-  if (Object.keys(weightHashes).length > 0) collectGarbage();
+  // onnxruntime has its own copy of the weights, and a process that mostly waits would keep ours for long
+  if (Object.keys(weightHashes).length > 0) garbageCollector()();
   if (files !== null) {
     const isAsHashed = Object.entries(weightHashes).every(([name, hash]) => files[name] === hash);
     if (!isAsHashed || (await stampEncoderFolder(path)) !== stamp) throw changed();
@@ -45,13 +45,6 @@ async function loadModel(modelFile: string, threads: number) {
   const weights = await readWeights(modelFile);
   const session = await loadSession(modelFile, threads, weights);
   return { session, weightHashes: Object.fromEntries(weights.map(({ path, hash }) => [path, hash])) };
-}
-
-/** onnxruntime has its own copy of the weights, and a process that mostly waits would keep ours for long. */
-function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  collect();
 }
 
 /** Another model must not come into service by a crash: the judges were tested with the files of the start. */

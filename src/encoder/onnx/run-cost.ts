@@ -31,7 +31,8 @@ interface Point {
 export function createRunCost(): RunCost {
   const bySize = new Map<number, Point[]>();
   const ratios: number[] = [];
-  /** null: to be fitted anew */
+  /** both null when they are to be told anew */
+  let least: number | null = 0;
   let line: Line | null = { fixed: 0, perToken: 0 };
   const expected = (tokens: number) => {
     line ??= fitLine([...bySize.values()].map(middle));
@@ -46,14 +47,19 @@ export function createRunCost(): RunCost {
       push(points, { tokens, milliseconds }, runsOfSize);
       bySize.set(size, points);
       line = null;
+      least = null;
     },
     expected,
     get leastPart() {
-      if (ratios.length < enoughRuns) return 0;
-      const least = ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / luckyRuns)]!;
-      return Math.min(least, 1);
+      least ??= leastOf(ratios);
+      return least;
     },
   };
+}
+
+function leastOf(ratios: readonly number[]): number {
+  if (ratios.length < enoughRuns) return 0;
+  return Math.min(ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / luckyRuns)]!, 1);
 }
 
 function push<T>(list: T[], entry: T, most: number): void {

@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { readEnvelopes } from "../../../src/config-envelopes.js";
 import { type Envelope, unwrap } from "../../../src/prompt/envelope.js";
-import { judgedText, type Message, promptText } from "../../../src/prompt/judged-text.js";
+import { judgedText, promptText } from "../../../src/prompt/judged-text.js";
+import type { Message } from "../../../src/prompt/message.js";
 import { packagePath } from "../../support/fixtures.js";
 
 const known = readEnvelopes(packagePath(""));

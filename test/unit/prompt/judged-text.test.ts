@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { ChatRequest, toMessages } from "../../../src/http/chat-schema.js";
-import { judgedText, type Message, readableText } from "../../../src/prompt/judged-text.js";
+import { judgedText, readableText } from "../../../src/prompt/judged-text.js";
+import type { Message } from "../../../src/prompt/message.js";
 import { fixturePath, readJson } from "../../support/fixtures.js";
 
 const message = (role: string, texts: string[], otherParts = 0): Message => ({

@@ -1,7 +1,8 @@
 // What a router writes in the user's name is never judged, and what a user wrote is never taken for it.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { judgedText, type Message } from "../../../src/prompt/judged-text.js";
+import { judgedText } from "../../../src/prompt/judged-text.js";
+import type { Message } from "../../../src/prompt/message.js";
 
 const user = (...texts: string[]): Message => ({ role: "user", content: { texts, otherParts: 0 } });
 const other = (role: string): Message => ({ role, content: { texts: [], otherParts: 0 } });
