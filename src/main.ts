@@ -3,9 +3,9 @@
 // that it is there to speak when the rest cannot be loaded.
 import { readFileSync } from "node:fs";
 import { isNewEnough } from "./cli/node-version.js";
+import { limitFinding } from "./cli/process-limits.js";
 import { createTerminal } from "./cli/terminal.js";
 import { JudgeError } from "./errors.js";
-import { limitFinding } from "./process-limits.js";
 
 const packageRoot = new URL("../../", import.meta.url);
 const { version, engines } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8")) as {

@@ -1,9 +1,9 @@
 // Reads a checkpoint of any format from the disk, with its selftest and notice where present.
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { decodeText } from "../decode-text.js";
 import { JudgeError } from "../errors.js";
-import { isMissing, readRegularFile } from "../regular-file.js";
+import { decodeText } from "../input/decode-text.js";
+import { isMissing, readRegularFile } from "../input/regular-file.js";
 import { checkHead } from "./check-head.js";
 import type { CheckpointContent } from "./content.js";
 import { parseRouterJson, readRouterTensors } from "./router-json.js";

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { type Combination, type FeatureBlock, type Member, rawSizeOf } from "../head/weights.js";
-import { hasPrototypeKey } from "../prototype-key.js";
+import { hasPrototypeKey } from "../input/prototype-key.js";
 import type { CheckpointContent } from "./content.js";
 import type { SafetensorsFile } from "./safetensors.js";
 import { createTensorReader, type TensorReader } from "./tensor-reader.js";

@@ -4,7 +4,7 @@
 import { lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
-import { readRegularFile } from "../regular-file.js";
+import { readRegularFile } from "../input/regular-file.js";
 
 /** The file without which a folder is no checkpoint: away while the others change, so that old and new never mix. */
 const seal = "router.json";

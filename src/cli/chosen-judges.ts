@@ -1,13 +1,13 @@
 // The judges of a command: one of the configuration by its name, or checkpoints on an encoder.
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
-import { composeJudges, type Observers, takenOff } from "../compose.js";
-import type { Config, EncoderConfig, JudgeConfig } from "../config.js";
-import { wholePath } from "../config-path.js";
+import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
+import { wholePath } from "../config/whole-path.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
 import { createLog } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import type { Envelope } from "../prompt/envelope.js";
+import { composeJudges, type Observers, takenOff } from "../server/judges.js";
 
 /** Commands wait as long as it takes. */
 const noDeadlineMs = 3_600_000;

@@ -1,9 +1,9 @@
 // The command line: its commands, and the exit code of the one that was run.
 import { Command, CommanderError } from "commander";
-import { addCheckpointCommands } from "./commands-checkpoint.js";
-import { addLabelCommands } from "./commands-labels.js";
-import { addServeCommands } from "./commands-serve.js";
+import { addCheckpointCommands } from "./checkpoint/commands.js";
+import { addServeCommands } from "./serve/commands.js";
 import type { Terminal } from "./terminal.js";
+import { addLabelCommands } from "./train/commands.js";
 
 /**
  * Runs the command that the process was started with.

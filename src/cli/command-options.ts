@@ -1,10 +1,10 @@
 // Options that several commands share, and how their values are read.
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
-import { type Config, loadConfig } from "../config.js";
-import { configFileVariable, settings } from "../config-schema.js";
+import { type Config, loadConfig } from "../config/config.js";
+import { configFileVariable, settings } from "../config/schema.js";
 import { JudgeError } from "../errors.js";
-import { hasPrototypeKey } from "../prototype-key.js";
+import { hasPrototypeKey } from "../input/prototype-key.js";
 import type { Terminal } from "./terminal.js";
 
 /** The settings as options of a command; their values go to the schema unparsed. */

@@ -1,7 +1,7 @@
 // What the commands see of the process: streams, signals, the package's folder.
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { decodeText } from "../decode-text.js";
+import { decodeText } from "../input/decode-text.js";
 
 export interface Terminal {
   /** folder of package.json */

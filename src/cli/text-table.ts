@@ -1,5 +1,5 @@
 // Figures as text for a terminal, and tables of them.
-import type { Estimate } from "../train/bootstrap.js";
+import type { Estimate } from "../evaluate/bootstrap.js";
 
 /** Columns padded to their widest entry, two spaces apart. */
 export function table(rows: readonly (readonly string[])[]): string {

@@ -2,7 +2,7 @@
 // numbers are those of onnx.proto.
 import { posix } from "node:path";
 import { JudgeError } from "../errors.js";
-import { openRegularFile } from "../regular-file.js";
+import { openRegularFile } from "../input/regular-file.js";
 
 type Message = keyof typeof messages;
 

@@ -5,11 +5,11 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod";
-import { decodeText } from "../decode-text.js";
 import { JudgeError } from "../errors.js";
-import { openRegularFile, readRegularFile, type WantedFile } from "../regular-file.js";
+import { decodeText } from "../input/decode-text.js";
+import { openRegularFile, readRegularFile, type WantedFile } from "../input/regular-file.js";
 import { externalLocations } from "./external-data.js";
-import type { TokenizerFiles } from "./tokenizer.js";
+import type { TokenizerFiles } from "./tokenizer/tokenizer.js";
 
 /** of a tokenizer's file; the largest known has 35 MB */
 const maxTextBytes = 2 ** 28;

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { asJudgeError, JudgeError } from "../errors.js";
-import { newestRequest, uploadBroken, uploadFault } from "./connection.js";
+import { newestRequest, uploadBroken, uploadFault } from "./connection/connection.js";
 import { isMessagesPath, refuse } from "./refusal.js";
 import { rightPath } from "./right-path.js";
 import { routesOf } from "./routes.js";

@@ -1,12 +1,13 @@
 // What the routes of all chat APIs share: a request that has been brought to messages and a wanted format → the judgement and
 // the text of the answer. Knows no API's envelope.
+
+import { type Judged, setAnswerHeaders } from "../answer/answer.js";
+import { type AnswerFormat, verdictKind } from "../answer/answer-format.js";
+import { reasonNotToJudge, renderContent } from "../answer/content.js";
 import { abstained } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
 import { judgedText } from "../prompt/judged-text.js";
 import type { Message } from "../prompt/message.js";
-import { type Judged, setAnswerHeaders } from "./answer.js";
-import { type AnswerFormat, verdictKind } from "./answer-format.js";
-import { reasonNotToJudge, renderContent } from "./content.js";
 import { clientSignal, enforceOnFailure, type RequestContext, record, type Service } from "./service.js";
 
 export interface JudgeRequest {

@@ -1,11 +1,11 @@
 // The API document (OpenAPI 3.1), made from the schemas that check requests and describe answers.
 import * as z from "zod";
-import * as answers from "./answer-schema.js";
-import { ChatRequest, chatDialect } from "./chat-schema.js";
-import { maxItems, messageJsonSchema } from "./message-schema.js";
-import { MessagesAnswer, MessagesErrorAnswer, MessagesRequest, TokenCount } from "./messages-schema.js";
+import * as answers from "../answer/answer-schema.js";
+import { ChatRequest, chatDialect } from "./apis/chat-schema.js";
+import { maxItems, messageJsonSchema } from "./apis/message-schema.js";
+import { MessagesAnswer, MessagesErrorAnswer, MessagesRequest, TokenCount } from "./apis/messages-schema.js";
+import { ResponsesAnswer, ResponsesRequest, responsesDialect } from "./apis/responses-schema.js";
 import { encoderStatuses, json, judgingOperations, reference, refusals } from "./openapi-parts.js";
-import { ResponsesAnswer, ResponsesRequest, responsesDialect } from "./responses-schema.js";
 import { ScoreRequest } from "./score-route.js";
 import type { Service } from "./service.js";
 

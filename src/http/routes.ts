@@ -1,11 +1,11 @@
 // The routes: which path and method go to which handler, and which ask for a key.
 import type { Handler } from "hono";
-import { answerChat } from "./chat-route.js";
-import { answerCountTokens } from "./count-tokens-route.js";
-import { answerMessages } from "./messages-route.js";
+import { answerChat } from "./apis/chat-route.js";
+import { answerCountTokens } from "./apis/count-tokens-route.js";
+import { answerMessages } from "./apis/messages-route.js";
+import { answerResponses } from "./apis/responses-route.js";
 import { answerModel, answerModels } from "./models-route.js";
 import { openApiDocument } from "./openapi.js";
-import { answerResponses } from "./responses-route.js";
 import { answerScore } from "./score-route.js";
 import { type AppEnv, jsonAnswer, jsonType, type Service, textAnswer } from "./service.js";
 import { answerReady, answerReload } from "./status-routes.js";

@@ -1,12 +1,12 @@
 // POST /v1/score: bare probabilities for a list of prompts.
 import * as z from "zod";
+import { milliseconds, setJudgeHeaders } from "../answer/answer.js";
+import type { ScoreAnswer, ScoreResult } from "../answer/answer-schema.js";
 import type { Judgement } from "../judge/judgement.js";
 import type { Registry } from "../judge/registry.js";
 import { scoreBatches } from "../judge/score.js";
 import { type PromptText, promptText } from "../prompt/judged-text.js";
-import { milliseconds, setJudgeHeaders } from "./answer.js";
-import type { ScoreAnswer, ScoreResult } from "./answer-schema.js";
-import { readBody } from "./body.js";
+import { readBody } from "./body/body.js";
 import {
   clientSignal,
   enforceOnFailure,

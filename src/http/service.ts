@@ -1,6 +1,9 @@
 // What the routes share: the parts the app is made of, and the life of one request.
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
+import { isFailure } from "../answer/abstention.js";
+import type { CruxSentences } from "../answer/crux.js";
+import type { SchemaCheck } from "../answer/schema-check.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
 import type { Judgement } from "../judge/judgement.js";
@@ -8,12 +11,9 @@ import type { LiveRegistry } from "../judge/live-registry.js";
 import type { Registry } from "../judge/registry.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics, Outcome } from "../observe/metrics.js";
-import { isFailure } from "../verdict/abstention.js";
-import type { CruxSentences } from "../verdict/crux.js";
 import type { Access } from "./access.js";
+import type { BodyLimits } from "./body/upload.js";
 import type { PageGuard } from "./page-guard.js";
-import type { SchemaCheck } from "./schema-check.js";
-import type { BodyLimits } from "./upload.js";
 
 export interface Service {
   readonly judges: LiveRegistry;

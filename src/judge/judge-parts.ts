@@ -1,15 +1,16 @@
 // What a judge is given, what it is asked, and what it gives; judge.ts makes one.
+
+import type { PrimaryRule } from "../answer/capability.js";
+import type { CustomVerdict } from "../answer/custom.js";
+import type { Escalation } from "../answer/escalation.js";
 import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder, Truncation, View } from "../encoder/encoder.js";
 import type { JudgeError } from "../errors.js";
 import type { Envelope } from "../prompt/envelope.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
-import type { PrimaryRule } from "../verdict/capability.js";
-import type { CustomVerdict } from "../verdict/custom.js";
-import type { Escalation } from "../verdict/escalation.js";
-import type { Forward } from "./forward.js";
 import type { Judgement } from "./judgement.js";
 import type { ProbabilityCache } from "./probability-cache.js";
+import type { Forward } from "./shared-runs.js";
 
 export interface JudgeParts {
   readonly id: string;

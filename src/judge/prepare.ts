@@ -1,11 +1,12 @@
 // What must hold before a judge serves: that the checkpoint fits its encoder. Whether it computes what it should there is
 // the selftest's matter.
+
+import { labellingAdvice } from "../doctor/labelling-text.js";
 import { checkView } from "../encoder/check-view.js";
 import type { View } from "../encoder/encoder.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { requiredFeatures } from "../head/head.js";
 import type { JudgeParts } from "./judge-parts.js";
-import { labellingAdvice } from "./labelling-text.js";
 import { compareLabellings, type Subject } from "./selftest.js";
 
 const defaultMaxTokens = 2048;

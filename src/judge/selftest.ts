@@ -1,12 +1,13 @@
 // The selftest of a checkpoint, run on its encoder: the files are those it was made for, and its token ids and
 // probabilities come out again. Where rows are named from outside, it also tells which names would be right.
+
+import { findLabelling, type LabelledSample, type LabellingFinding } from "../doctor/labelling.js";
+import { labellingAdvice } from "../doctor/labelling-text.js";
 import type { Encoding, Tokens, View } from "../encoder/encoder.js";
 import { JudgeError } from "../errors.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
 import type { Multiply } from "../head/multiply.js";
 import type { JudgeParts } from "./judge-parts.js";
-import { findLabelling, type LabelledSample, type LabellingFinding } from "./labelling.js";
-import { labellingAdvice } from "./labelling-text.js";
 
 /** A checkpoint on an encoder that has been started. */
 export type Subject = Pick<JudgeParts, "id" | "checkpoint" | "encoder"> & {

@@ -1,6 +1,6 @@
 // Chat messages → the text that is judged: the first (or latest) user message that has any. Pure; knows no API schema.
 import { JudgeError } from "../errors.js";
-import { isVisible } from "../visible-text.js";
+import { isVisible } from "../input/visible-text.js";
 import { type Envelope, summed, type TakenEnvelope, unwrap } from "./envelope.js";
 import type { Message } from "./message.js";
 import { withoutRouterText } from "./router-text.js";

@@ -6,7 +6,7 @@ import { appendFile, mkdir, readFile, truncate } from "node:fs/promises";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { JudgeError } from "../errors.js";
-import type { Table } from "./scaler.js";
+import type { Table } from "./fit/scaler.js";
 
 const keyBytes = 32;
 const checksumBytes = 4;

@@ -1,8 +1,9 @@
 // What a judge must beat, trained on the same rows: a constant, the group's base rate, and TF-IDF with logistic regression.
-import { sparseDesign } from "./design.js";
-import { labelWeight } from "./label-weight.js";
-import type { LabelRow } from "./labels.js";
-import { fitLogistic, predictLogistic } from "./logistic.js";
+
+import { labelWeight } from "../labels/label-weight.js";
+import type { LabelRow } from "../labels/labels.js";
+import { fitLogistic, predictLogistic } from "./fit/logistic.js";
+import { sparseDesign } from "./numeric/design.js";
 import { applyTfidf, fitTfidf } from "./tfidf.js";
 
 export type FloorName = "constant" | "group base rate" | "TF-IDF";

@@ -3,7 +3,7 @@ import { type PooledKey, type PooledVectors, pooledKey } from "../features/poole
 import { probabilities } from "../head/head.js";
 import { transformBlock } from "../head/transform.js";
 import type { FeatureBlock, HeadWeights } from "../head/weights.js";
-import type { Table } from "./scaler.js";
+import type { Table } from "./fit/scaler.js";
 
 /** What a block's table holds: a row is the layers' pooled vectors side by side. */
 export type TableView = Pick<FeatureBlock, "layers" | "pooling" | "hiddenSize">;

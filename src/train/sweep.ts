@@ -1,12 +1,12 @@
 // How well a layer's pooled features tell solved from unsolved, before a head is trained on them: out-of-fold predictions
 // of logistic regression on their principal components, for several sizes of the PCA at once.
-import { aucMeters } from "./auc-meters.js";
-import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
-import { denseDesign } from "./design.js";
-import { type FitInput, fitBlock } from "./fit.js";
-import { type Fold, type FoldOptions, outOfFold, selectRows } from "./folds.js";
-import { labelWeight } from "./label-weight.js";
-import { fitLogistic, predictLogistic } from "./logistic.js";
+import { aucMeters } from "../evaluate/auc-meters.js";
+import { type BootstrapOptions, bootstrap, type Estimate } from "../evaluate/bootstrap.js";
+import { labelWeight } from "../labels/label-weight.js";
+import { type FitInput, fitBlock } from "./fit/fit.js";
+import { type Fold, type FoldOptions, outOfFold, selectRows } from "./fit/folds.js";
+import { fitLogistic, predictLogistic } from "./fit/logistic.js";
+import { denseDesign } from "./numeric/design.js";
 import { blockFeatures } from "./predict.js";
 
 type SweepLabels = FitInput["labels"];

@@ -1,6 +1,6 @@
 // Character n-grams inside words, weighted: scikit-learn's TfidfVectorizer(analyzer="char_wb", sublinear_tf=True,
 // min_df=2), without its column order. The features of the floor that a judge must beat.
-import type { SparseMatrix } from "./design.js";
+import type { SparseMatrix } from "./numeric/design.js";
 
 export interface TfidfOptions {
   /** length of the n-grams in code points, both ends included */

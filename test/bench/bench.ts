@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { packagePath } from "../support/fixtures.js";
+import { summarize } from "../support/statistics.js";
 import { type CachedResult, measureCached } from "./cached.js";
 import { renderChart } from "./chart.js";
 import { type HealthResult, measureHealth } from "./health.js";
@@ -12,7 +13,6 @@ import { mixes } from "./mixes.js";
 import { askAll, comparePSolve, type ParallelResult } from "./parallel.js";
 import { type BenchResult, renderReport } from "./report.js";
 import { type RunningServer, type ServerSettings, startServer } from "./server.js";
-import { summarize } from "./statistics.js";
 import { loadSubjects } from "./subjects.js";
 import { judgeTargets, pSolveDifference } from "./targets.js";
 import { measureThroughput, type ThroughputResult, warmUp } from "./throughput.js";

@@ -1,8 +1,9 @@
 // What a repeated prompt costs: the server's kept results beside a bare Hono handler that gets and gives the same bodies, in
 // turn.
+
+import { median, type Summary, summarize } from "../support/statistics.js";
 import { startChild } from "./child.js";
 import { chatBody, createClient } from "./client.js";
-import { median, type Summary, summarize } from "./statistics.js";
 
 const rounds = 7;
 const alone = 300;

@@ -1,6 +1,7 @@
 // The ratios of a run as one SVG: a bar for each, its spread, and the target as a line across it. Pure.
+
+import type { Summary } from "../support/statistics.js";
 import type { BenchResult } from "./report.js";
-import type { Summary } from "./statistics.js";
 
 interface Bar {
   readonly label: string;

@@ -1,9 +1,9 @@
 // How long /health takes while clients keep a judge busy, beside a bare HTTP server probed in the same seconds.
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Summary, summarize } from "../support/statistics.js";
 import { startChild } from "./child.js";
 import { createClient } from "./client.js";
 import type { LoadResult, LoadStart } from "./load-process.js";
-import { type Summary, summarize } from "./statistics.js";
 
 const probeEveryMs = 5;
 const settleMs = 500;

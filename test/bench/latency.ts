@@ -1,11 +1,11 @@
 // A judged request against its floor: the same token ids run by onnxruntime alone, and asked of the server over one
 // kept connection. The two take turns in rounds, never at the same time, so that a busy minute hits both.
 import { setTimeout as sleep } from "node:timers/promises";
+import { median, type Summary, summarize } from "../support/statistics.js";
 import { settleMs, startChild } from "./child.js";
 import { createClient, type StageTimes, type TimedAnswer } from "./client.js";
 import type { FloorLoad, FloorRun } from "./floor-process.js";
 import { createPromptSource, type Mix, mixes, type Prompt } from "./mixes.js";
-import { median, type Summary, summarize } from "./statistics.js";
 import type { Subject } from "./subjects.js";
 
 export interface LatencyResult {

@@ -1,6 +1,6 @@
 // The two kinds of traffic of the benchmark: chat messages, and long prompts. Every prompt is another one, so that no cache
 // answers. Pure.
-import { promptOfTokens } from "./prompts.js";
+import { promptOfTokens } from "../support/prompts.js";
 import type { Subject } from "./subjects.js";
 
 export interface Prompt {

@@ -1,6 +1,7 @@
 // Whether a judge says the same to one client and to many: the same prompts, one by one and all at once.
+
+import { promptOfWords } from "../support/prompts.js";
 import { createClient } from "./client.js";
-import { promptOfWords } from "./prompts.js";
 
 export interface ParallelResult {
   readonly judge: string;

@@ -2,7 +2,7 @@
 import { withNamedJudge } from "../../src/cli/chosen-judges.js";
 import { predict } from "../../src/cli/score-rows.js";
 import type { Terminal } from "../../src/cli/terminal.js";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import type { Judge } from "../../src/judge/judge-parts.js";
 import { packagePath } from "../support/fixtures.js";
 

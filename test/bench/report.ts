@@ -1,10 +1,11 @@
 // The benchmark's results as text: tables that read well in a terminal, and one line per target.
+
+import type { Summary } from "../support/statistics.js";
 import type { CachedResult } from "./cached.js";
 import type { HealthResult } from "./health.js";
 import type { LatencyResult, Timed } from "./latency.js";
 import type { Memory } from "./memory.js";
 import type { ParallelResult } from "./parallel.js";
-import type { Summary } from "./statistics.js";
 import type { ThroughputResult } from "./throughput.js";
 
 export interface Machine {

@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import type { View } from "../../src/encoder/encoder.js";
 import { modelFileName } from "../../src/encoder/folder.js";
-import { readEncoderFolder } from "../../src/encoder/onnx/folder.js";
-import { createTokenizer } from "../../src/encoder/tokenizer.js";
+import { readEncoderFolder } from "../../src/encoder/onnx/child/folder.js";
+import { createTokenizer } from "../../src/encoder/tokenizer/tokenizer.js";
 import { requiredFeatures } from "../../src/head/head.js";
 import { packageRoot } from "../support/fixtures.js";
 

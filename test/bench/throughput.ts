@@ -1,14 +1,14 @@
 // Prompts per second: the server asked by 8 and 64 clients, another with one process for each thread by 64, `predict` of the
 // command line, and onnxruntime's bare run in the best of several batch sizes, round by round on prompts of the same lengths.
 import { setTimeout as sleep } from "node:timers/promises";
+import { promptOfWords } from "../support/prompts.js";
+import { type Summary, summarize } from "../support/statistics.js";
 import { settleMs, startChild } from "./child.js";
 import { createClient } from "./client.js";
 import type { FloorBatches, FloorLoad } from "./floor-process.js";
 import { createPromptSource, type Mix, type Prompt } from "./mixes.js";
 import type { PredictStart } from "./predict-process.js";
-import { promptOfWords } from "./prompts.js";
 import { scrape } from "./scrape.js";
-import { type Summary, summarize } from "./statistics.js";
 import type { Subject } from "./subjects.js";
 
 /** Those before are asked by the one client. */

@@ -5,11 +5,11 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
-import { type FitInput, fitHead, trainingData } from "../../src/train/fit.js";
-import { createSeedWorkers } from "../../src/train/fit-workers.js";
-import { createRandom } from "../../src/train/random.js";
+import { type FitInput, fitHead, trainingData } from "../../src/train/fit/fit.js";
+import { createSeedWorkers } from "../../src/train/fit/fit-workers.js";
+import { createRandom } from "../../src/train/numeric/random.js";
 import { packagePath } from "../support/fixtures.js";
-import { summarize } from "./statistics.js";
+import { summarize } from "../support/statistics.js";
 
 interface Fit {
   readonly seconds: number;

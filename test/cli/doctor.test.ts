@@ -11,9 +11,9 @@ import { after, describe, test } from "node:test";
 import { fixturePath, packagePath } from "../support/fixtures.js";
 import { tinyConfig } from "../support/judge-server.js";
 import { writeLayeredCheckpoint } from "../support/layered-checkpoint.js";
-import { type VllmFolders, vllmFolders } from "../support/vllm-encoder.js";
-import { fileOf, hiddenSize } from "../support/vllm-files.js";
-import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
+import { type VllmFolders, vllmFolders } from "../support/vllm/encoder.js";
+import { fileOf, hiddenSize } from "../support/vllm/files.js";
+import { startVllmServer, type VllmServer } from "../support/vllm/server.js";
 
 const folder = mkdtempSync(join(tmpdir(), "doctor-"));
 after(() => rmSync(folder, { recursive: true }));

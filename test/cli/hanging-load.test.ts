@@ -8,7 +8,7 @@ import { after, afterEach, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fixturePath } from "../support/fixtures.js";
 import { chat, tinyConfig } from "../support/judge-server.js";
-import { isRunning, type ServeProcess, startServe } from "./shutdown-process.js";
+import { isRunning, type ServeProcess, startServe } from "../support/server-process.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-hanging-"));
 after(() => rmSync(folder, { recursive: true }));

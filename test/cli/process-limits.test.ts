@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { tinyConfig } from "../support/judge-server.js";
-import { startServe } from "./shutdown-process.js";
+import { startServe } from "../support/server-process.js";
 
 const main = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 

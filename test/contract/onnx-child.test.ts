@@ -6,9 +6,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { isRunning } from "../cli/shutdown-process.js";
+import { isRunning } from "../support/server-process.js";
 
-const script = fileURLToPath(new URL("./onnx-child-process.js", import.meta.url));
+const script = fileURLToPath(new URL("../support/onnx/child-process.js", import.meta.url));
 /** clock ticks of processor time */
 const ticksOf = (pid: number) =>
   Number(

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { fixturePath } from "../support/fixtures.js";
-import { rejection } from "../unit/refusal.js";
+import { rejection } from "../support/refusal.js";
 
 const root = mkdtempSync(join(tmpdir(), "judge-encoder-files-"));
 after(() => rmSync(root, { recursive: true }));

@@ -16,8 +16,8 @@ import {
   tensor,
   value,
   writeEncoder,
-} from "../support/onnx-model.js";
-import { rejection } from "../unit/refusal.js";
+} from "../support/onnx/model.js";
+import { rejection } from "../support/refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "onnx-shapes-"));
 after(() => rmSync(folder, { recursive: true }));

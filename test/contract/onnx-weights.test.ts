@@ -13,8 +13,8 @@ import {
   externalTensor,
   modelBytes,
   writeEncoder,
-} from "../support/onnx-model.js";
-import { rejection } from "../unit/refusal.js";
+} from "../support/onnx/model.js";
+import { rejection } from "../support/refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "onnx-weights-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -10,11 +10,11 @@ import type { Encoding, View } from "../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { JudgeError } from "../../src/errors.js";
 import { pooledKey } from "../../src/features/pooled.js";
+import { encoderContract, relativeDifference } from "../support/encoder-contract.js";
 import { fixturePath, largestDifference, packagePath, parityRows, tinyRows } from "../support/fixtures.js";
 import { writePoisonable } from "../support/poisonable.js";
+import { rejection } from "../support/refusal.js";
 import { writeSameEmbedding } from "../support/same-embedding.js";
-import { rejection } from "../unit/refusal.js";
-import { encoderContract, relativeDifference } from "./encoder-contract.js";
 
 const chat: View = { template: "chat", maxTokens: 512, truncation: "middle" };
 const subjects = [

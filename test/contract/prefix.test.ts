@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { View } from "../../src/encoder/encoder.js";
-import { encodeBatch } from "../../src/encoder/onnx/batch.js";
-import { readEncoderFolder } from "../../src/encoder/onnx/folder.js";
-import { loadSession, type OnnxSession, type Padding } from "../../src/encoder/onnx/session.js";
-import { createTokenizer } from "../../src/encoder/tokenizer.js";
+import { encodeBatch } from "../../src/encoder/onnx/child/batch.js";
+import { readEncoderFolder } from "../../src/encoder/onnx/child/folder.js";
+import { loadSession, type OnnxSession, type Padding } from "../../src/encoder/onnx/child/session.js";
+import { createTokenizer } from "../../src/encoder/tokenizer/tokenizer.js";
 import { JudgeError } from "../../src/errors.js";
+import { relativeDifference } from "../support/encoder-contract.js";
 import { fixturePath, packagePath } from "../support/fixtures.js";
-import { relativeDifference } from "./encoder-contract.js";
 
 const chat: View = { template: "chat", maxTokens: 512, truncation: "middle" };
 const padding: Padding = { side: "right", padId: 0 };

@@ -9,12 +9,12 @@ import type { PooledKey } from "../../src/features/pooled.js";
 import type { PoolingMode } from "../../src/features/pooling.js";
 import type { FeatureBlock, HeadWeights } from "../../src/head/weights.js";
 import { createJudge } from "../../src/judge/judge.js";
-import { fitHead } from "../../src/train/fit.js";
+import { fitHead } from "../../src/train/fit/fit.js";
 import { fixturePath, packagePath } from "../support/fixtures.js";
-import { vllmEncoder, vllmFolders } from "../support/vllm-encoder.js";
-import { recordedCalls, startVllmServer } from "../support/vllm-server.js";
-import { tinyEncoder, tinyParts } from "../unit/judge/tiny.js";
-import { smallRecipe } from "../unit/train/fit-reference.js";
+import { tinyEncoder, tinyParts } from "../support/tiny.js";
+import { smallRecipe } from "../support/train/fit-reference.js";
+import { vllmEncoder, vllmFolders } from "../support/vllm/encoder.js";
+import { recordedCalls, startVllmServer } from "../support/vllm/server.js";
 
 const captured = [0, 1, 4, 8];
 const view: View = { template: "chat", maxTokens: 400, truncation: "middle" };

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import type { Finding } from "../../src/encoder/finding.js";
+import type { Finding } from "../../src/doctor/finding.js";
 import { examineVllm } from "../../src/encoder/vllm/examine.js";
 import { examineFolder } from "../../src/encoder/vllm/examine-folder.js";
-import { capturedLayers, vllmFolders, vllmParts } from "../support/vllm-encoder.js";
-import { faults, timeoutMs } from "../support/vllm-faults.js";
-import type { Fault } from "../support/vllm-files.js";
-import { startVllmServer } from "../support/vllm-server.js";
+import { capturedLayers, vllmFolders, vllmParts } from "../support/vllm/encoder.js";
+import { faults, timeoutMs } from "../support/vllm/faults.js";
+import type { Fault } from "../support/vllm/files.js";
+import { startVllmServer } from "../support/vllm/server.js";
 
 const folders = vllmFolders();
 after(() => folders.remove());

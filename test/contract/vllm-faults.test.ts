@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { encodeOne, faultOf, openFileCount, until, withVllm } from "../support/vllm-encoder.js";
-import { faults, isLeftBehind, timeoutMs } from "../support/vllm-faults.js";
+import { encodeOne, faultOf, openFileCount, until, withVllm } from "../support/vllm/encoder.js";
+import { faults, isLeftBehind, timeoutMs } from "../support/vllm/faults.js";
 
 describe("faults", () => {
   for (const [fault, code, message] of faults) {

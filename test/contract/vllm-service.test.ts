@@ -32,9 +32,9 @@ import {
   vllmEncoder,
   vllmFolders,
   withVllm,
-} from "../support/vllm-encoder.js";
-import { fileOf, hiddenSize } from "../support/vllm-files.js";
-import { startVllmServer } from "../support/vllm-server.js";
+} from "../support/vllm/encoder.js";
+import { fileOf, hiddenSize } from "../support/vllm/files.js";
+import { startVllmServer } from "../support/vllm/server.js";
 
 /** As a server leaves it for one token. */
 const hiddenStatesFile = fileOf(new Float32Array(capturedLayers.length * hiddenSize).fill(1), [1], {

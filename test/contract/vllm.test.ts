@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Encoding, View } from "../../src/encoder/encoder.js";
 import { pooledKey } from "../../src/features/pooled.js";
+import { encoderContract } from "../support/encoder-contract.js";
 import { fixturePath, largestDifference, readJson, tinyRows } from "../support/fixtures.js";
 import { writePoisonable } from "../support/poisonable.js";
-import { vllmEncoder, vllmFolders } from "../support/vllm-encoder.js";
-import { readBytes } from "../support/vllm-files.js";
-import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
-import { encoderContract } from "./encoder-contract.js";
+import { vllmEncoder, vllmFolders } from "../support/vllm/encoder.js";
+import { readBytes } from "../support/vllm/files.js";
+import { startVllmServer, type VllmServer } from "../support/vllm/server.js";
 
 const chat: View = { template: "chat", maxTokens: 500, truncation: "middle" };
 /** out of order: what a layer is, is told by its place in the configuration alone */

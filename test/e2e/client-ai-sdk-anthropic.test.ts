@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { APICallError, generateText, jsonSchema, Output, streamText } from "ai";
+import { decision, prompt, rightKey } from "../support/clients/answered-requests.js";
+import { type Seats, startSeats } from "../support/clients/seats.js";
 import { readVerdict } from "../support/verdict.js";
-import { decision, prompt, rightKey } from "./client-requests.js";
-import { type Seats, startSeats } from "./client-seats.js";
 
 describe("AI SDK (@ai-sdk/anthropic)", () => {
   let seats: Seats;

@@ -12,9 +12,9 @@ import {
   type ToolSet,
   tool,
 } from "ai";
-import type { Body, Call, Message, Outcome, Usage } from "./client-call.js";
-import { decision } from "./client-requests.js";
-import { testClient } from "./client-suite.js";
+import { decision } from "../support/clients/answered-requests.js";
+import type { Body, Call, Message, Outcome, Usage } from "../support/clients/call.js";
+import { testClient } from "../support/clients/suite.js";
 
 const noModels = "the AI SDK has no call for the list of models";
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import { jsonSchemaOutputFormat } from "@anthropic-ai/sdk/helpers/json-schema";
+import { decision, prompt, rightKey } from "../support/clients/answered-requests.js";
+import { type Seats, startSeats } from "../support/clients/seats.js";
 import { readVerdict } from "../support/verdict.js";
-import { decision, prompt, rightKey } from "./client-requests.js";
-import { type Seats, startSeats } from "./client-seats.js";
 
 const textOf = ({ content }: Anthropic.Message) =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("");

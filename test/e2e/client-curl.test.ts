@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import type { Call, Outcome, Usage } from "./client-call.js";
-import type { Client } from "./client-contract.js";
-import { testClient } from "./client-suite.js";
+import type { Call, Outcome, Usage } from "../support/clients/call.js";
+import type { Client } from "../support/clients/contract.js";
+import { testClient } from "../support/clients/suite.js";
 
 interface Choice {
   readonly message: { readonly content: string };

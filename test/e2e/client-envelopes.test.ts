@@ -2,8 +2,9 @@
 // about what their user typed.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { routesToml } from "../../src/cli/routes-text.js";
-import { apiPaths, clientRequests } from "../support/client-requests.js";
+import { routesToml } from "../../src/cli/routes/routes-text.js";
+import { apiPaths, clientRequests } from "../support/clients/requests.js";
+import { type Router, startSwitchyard } from "../support/clients/switchyard-process.js";
 import {
   chat,
   type JudgeServer,
@@ -12,7 +13,6 @@ import {
   tinyConfig,
 } from "../support/judge-server.js";
 import { readCompletion } from "../support/verdict.js";
-import { type Router, startSwitchyard } from "./switchyard-process.js";
 
 const requests = clientRequests();
 const outsideOfTheWindow = "the older user_instructions, and a second turn";

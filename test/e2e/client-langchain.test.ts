@@ -7,9 +7,9 @@ import {
 } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { APIError } from "openai";
-import type { Call, Message, Outcome, Usage } from "./client-call.js";
-import { decision } from "./client-requests.js";
-import { testClient } from "./client-suite.js";
+import { decision } from "../support/clients/answered-requests.js";
+import type { Call, Message, Outcome, Usage } from "../support/clients/call.js";
+import { testClient } from "../support/clients/suite.js";
 
 const noModels = "ChatOpenAI has no call for the list of models";
 

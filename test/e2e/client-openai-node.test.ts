@@ -2,9 +2,9 @@
 import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import * as z from "zod";
-import type { Call, Outcome, Usage } from "./client-call.js";
-import { decision } from "./client-requests.js";
-import { testClient } from "./client-suite.js";
+import { decision } from "../support/clients/answered-requests.js";
+import type { Call, Outcome, Usage } from "../support/clients/call.js";
+import { testClient } from "../support/clients/suite.js";
 
 type Parameters = OpenAI.ChatCompletionCreateParamsNonStreaming;
 

@@ -1,8 +1,9 @@
 // The openai package of Python, in a child process (client_openai.py).
+
+import type { Call, Outcome } from "../support/clients/call.js";
+import { type LineProcess, startLineProcess } from "../support/clients/process.js";
+import { testClient } from "../support/clients/suite.js";
 import { packagePath } from "../support/fixtures.js";
-import type { Call, Outcome } from "./client-call.js";
-import { type LineProcess, startLineProcess } from "./client-process.js";
-import { testClient } from "./client-suite.js";
 
 let python: LineProcess<Call, Outcome> | undefined;
 

@@ -4,12 +4,12 @@ import { after, before, describe, test } from "node:test";
 import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import * as z from "zod";
-import { ChatCompletion } from "../../src/http/answer-schema.js";
-import { ResponsesAnswer } from "../../src/http/responses-schema.js";
+import { ChatCompletion } from "../../src/answer/answer-schema.js";
+import { ResponsesAnswer } from "../../src/http/apis/responses-schema.js";
+import { decision, prompt, rightKey } from "../support/clients/answered-requests.js";
+import { type Seats, startSeats } from "../support/clients/seats.js";
 import { chat } from "../support/judge-server.js";
 import { readVerdict } from "../support/verdict.js";
-import { decision, prompt, rightKey } from "./client-requests.js";
-import { type Seats, startSeats } from "./client-seats.js";
 
 const Decision = z.fromJSONSchema(decision.schema as z.core.JSONSchema.JSONSchema);
 

@@ -2,11 +2,11 @@
 // probabilities say, through both embedded judges.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { type Models, startModels } from "../support/clients/models.js";
+import { type LineProcess, startLineProcess } from "../support/clients/process.js";
+import { imageMessage, routedPrompts } from "../support/clients/routed-prompts.js";
 import { packagePath } from "../support/fixtures.js";
 import { type JudgeServer, startJudgeServer } from "../support/judge-server.js";
-import { type Models, startModels } from "./client-models.js";
-import { type LineProcess, startLineProcess } from "./client-process.js";
-import { imageMessage, routedPrompts } from "./routed-prompts.js";
 
 interface UserRequest {
   readonly group: string;

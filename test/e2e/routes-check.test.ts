@@ -9,12 +9,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkRoutes } from "../../src/cli/routes-check.js";
-import { routesToml } from "../../src/cli/routes-text.js";
-import type { Config } from "../../src/config.js";
+import { checkRoutes } from "../../src/cli/routes/check.js";
+import { routesToml } from "../../src/cli/routes/routes-text.js";
+import type { Config } from "../../src/config/config.js";
+import { startSwitchyard } from "../support/clients/switchyard-process.js";
 import { packagePath } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer, tinyConfig } from "../support/judge-server.js";
-import { startSwitchyard } from "./switchyard-process.js";
 
 /** No answer is kept, and each takes five milliseconds at least: longer than the shortest timeout. */
 const judgeConfig = `${tinyConfig}

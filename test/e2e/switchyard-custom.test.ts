@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { baseUrl, routesToml } from "../../src/cli/routes-text.js";
-import { chooseByTolerance } from "../../src/verdict/choice.js";
+import { chooseByTolerance } from "../../src/answer/choice.js";
+import { baseUrl, routesToml } from "../../src/cli/routes/routes-text.js";
+import { startSwitchyard } from "../support/clients/switchyard-process.js";
 import { parityRows } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
 import { readmeBlocks, readmeRoutes } from "../support/readme.js";
 import { costs, outputs, referenceOf, writeThreeOutputs } from "../support/three-outputs.js";
-import { startSwitchyard } from "./switchyard-process.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-three-"));
 const tolerance = 0.05;

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { routesToml } from "../../src/cli/routes-text.js";
+import { routesToml } from "../../src/cli/routes/routes-text.js";
+import { startSwitchyard } from "../support/clients/switchyard-process.js";
 import { parityRows } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
 import { readmeRoutes } from "../support/readme.js";
-import { startSwitchyard } from "./switchyard-process.js";
 
 const threshold = 0.8;
 const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { baseUrl, routesToml } from "../../src/cli/routes-text.js";
-import { startServe } from "../cli/shutdown-process.js";
+import { baseUrl, routesToml } from "../../src/cli/routes/routes-text.js";
+import { startSwitchyard } from "../support/clients/switchyard-process.js";
 import { parseConfig, tinyConfig } from "../support/judge-server.js";
-import { startSwitchyard } from "./switchyard-process.js";
+import { startServe } from "../support/server-process.js";
 
 test("SIGTERM under Switchyard's load: every request of a user is answered, exit code 0", async (context) => {
   const server = await startServe(tinyConfig);

@@ -2,7 +2,8 @@
 // messages alone, the first or the latest, whatever API and mode it is asked in.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { routesToml } from "../../src/cli/routes-text.js";
+import { routesToml } from "../../src/cli/routes/routes-text.js";
+import { type Router, startSwitchyard } from "../support/clients/switchyard-process.js";
 import {
   chat,
   type JudgeServer,
@@ -12,7 +13,6 @@ import {
 } from "../support/judge-server.js";
 import { readmeRoutes } from "../support/readme.js";
 import { readCompletion } from "../support/verdict.js";
-import { type Router, startSwitchyard } from "./switchyard-process.js";
 
 const custom = `
 [judges.tiny.custom]

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { baseUrl, routesToml } from "../../src/cli/routes-text.js";
+import { baseUrl, routesToml } from "../../src/cli/routes/routes-text.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
+import { imageMessage, routedPrompts, threshold } from "../support/clients/routed-prompts.js";
+import { type Router, startSwitchyard } from "../support/clients/switchyard-process.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
-import { imageMessage, routedPrompts, threshold } from "./routed-prompts.js";
-import { type Router, startSwitchyard } from "./switchyard-process.js";
 
 const subjects = [
   { id: "prefill-judge", checkpoint: "smollm2-135m", encoder: "smollm2", tolerance: 1e-4 },

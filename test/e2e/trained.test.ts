@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { baseUrl, routesToml } from "../../src/cli/routes-text.js";
+import { baseUrl, routesToml } from "../../src/cli/routes/routes-text.js";
+import { type Router, startSwitchyard } from "../support/clients/switchyard-process.js";
 import { packagePath } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
-import { type Router, startSwitchyard } from "./switchyard-process.js";
 
 const threshold = 0.3;
 const toml = `[runtime]\ndeadline_ms = 60000\n[judges.tasks]\ncheckpoint = "${packagePath("checkpoints/tasks-demo")}"\nencoder = "minilm"\n`;

@@ -1,7 +1,7 @@
 // A coding agent's request is judged by what its user typed, on each API; the configuration adds markers, or leaves texts be.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { apiPaths, clientRequests } from "../support/client-requests.js";
+import { apiPaths, clientRequests } from "../support/clients/requests.js";
 import { fixturePath } from "../support/fixtures.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 

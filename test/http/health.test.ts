@@ -10,8 +10,8 @@ import { fixturePath } from "../support/fixtures.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { writePoisonable } from "../support/poisonable.js";
 import { readCompletion } from "../support/verdict.js";
-import { vllmFolders } from "../support/vllm-encoder.js";
-import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
+import { vllmFolders } from "../support/vllm/encoder.js";
+import { startVllmServer, type VllmServer } from "../support/vllm/server.js";
 
 const secret = "What is the secret of Xanadu?";
 let asked = 0;

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { JudgeError } from "../../src/errors.js";
+import { configOf, startKeyedServer } from "../support/http/keys-server.js";
+import { rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readError } from "../support/verdict.js";
-import { configOf, startKeyedServer } from "./keys-server.js";
-import { rawClient } from "./limits-socket.js";
 
 const fileKey = "sk-file-0Zq8";
 const secondFileKey = "sk-file-second/+=";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { assertEnvelope, chatPath, postHead, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
-import { assertEnvelope, chatPath, postHead, rawClient } from "./limits-socket.js";
 
 const health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const start = (lines: string) => startJudgeServer(`[server]\n${lines}\n${tinyConfig}`, {}, false);

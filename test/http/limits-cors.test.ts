@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { startKeyedServer } from "../support/http/keys-server.js";
+import { chatPath } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readError } from "../support/verdict.js";
-import { startKeyedServer } from "./keys-server.js";
-import { chatPath } from "./limits-socket.js";
 
 const origin = "https://console.example";
 const other = "https://console.example.evil.test";

@@ -1,12 +1,12 @@
 // JSON that is meant to hurt: an answer or a clean 4xx, and the server is there afterwards.
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { ErrorAnswer } from "../../src/http/answer-schema.js";
-import { ChatRequest, toMessages } from "../../src/http/chat-schema.js";
+import { ErrorAnswer } from "../../src/answer/answer-schema.js";
+import { ChatRequest, toMessages } from "../../src/http/apis/chat-schema.js";
 import { judgedText } from "../../src/prompt/judged-text.js";
+import { chatPath } from "../support/http/raw-socket.js";
 import { chat, type JudgeServer, startJudgeServer } from "../support/judge-server.js";
 import { readCompletion, readError } from "../support/verdict.js";
-import { chatPath } from "./limits-socket.js";
 
 const depth = 90_000;
 const maxBodyBytes = 48 * 2 ** 20;

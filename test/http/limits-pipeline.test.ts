@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { assertEnvelope, chatPath, postHead, type RawClient, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer } from "../support/judge-server.js";
-import { assertEnvelope, chatPath, postHead, type RawClient, rawClient } from "./limits-socket.js";
 
 const named = (request: string, id: string) => request.replace("\r\n", `\r\nX-Request-Id: ${id}\r\n`);
 const health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
+import { parseMetrics } from "../support/http/metrics-text.js";
+import { chatPath, postHead, type RawClient, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
-import { chatPath, postHead, type RawClient, rawClient } from "./limits-socket.js";
-import { parseMetrics } from "./metrics-text.js";
 
 const health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const start = (lines: string) => startJudgeServer(`[server]\n${lines}\n${tinyConfig}`, {}, false);

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
+import { scrape } from "../support/http/metrics-text.js";
+import { chatPath, postHead, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readError } from "../support/verdict.js";
-import { chatPath, postHead, rawClient } from "./limits-socket.js";
-import { scrape } from "./metrics-text.js";
 
 const size = 30 * 2 ** 20;
 const small = JSON.stringify({ messages: [{ role: "user", content: " " }] });

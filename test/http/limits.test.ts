@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { assertEnvelope, chatPath, postHead, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
-import { assertEnvelope, chatPath, postHead, rawClient } from "./limits-socket.js";
 
 const maxBodyBytes = 65_536;
 const requestTimeoutMs = 700;

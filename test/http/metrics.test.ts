@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { abstainReasons } from "../../src/verdict/abstention.js";
+import { abstainReasons } from "../../src/answer/abstention.js";
+import { added, type Series, scrape } from "../support/http/metrics-text.js";
+import { faultWords, faultyConfig, writeFaultyEncoder } from "../support/http/privacy-encoder.js";
+import { chatPath, postHead, rawClient } from "../support/http/raw-socket.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { type Completion, readCompletion } from "../support/verdict.js";
-import { chatPath, postHead, rawClient } from "./limits-socket.js";
-import { added, type Series, scrape } from "./metrics-text.js";
-import { faultWords, faultyConfig, writeFaultyEncoder } from "./privacy-encoder.js";
 
 /** A judgement is counted after its answer. */
 const settleMs = 100;

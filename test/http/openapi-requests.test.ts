@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import type { ZodType } from "zod";
-import { ChatRequest, chatDialect } from "../../src/http/chat-schema.js";
-import { readMessages, type WireMessage } from "../../src/http/message-schema.js";
-import { MessagesRequest } from "../../src/http/messages-schema.js";
-import { ResponsesRequest, responsesDialect } from "../../src/http/responses-schema.js";
+import { ChatRequest, chatDialect } from "../../src/http/apis/chat-schema.js";
+import { readMessages, type WireMessage } from "../../src/http/apis/message-schema.js";
+import { MessagesRequest } from "../../src/http/apis/messages-schema.js";
+import { ResponsesRequest, responsesDialect } from "../../src/http/apis/responses-schema.js";
 import { ScoreRequest } from "../../src/http/score-route.js";
 import { fixturePath, readJson } from "../support/fixtures.js";
+import { type ApiDocument, readDocument } from "../support/http/openapi-document.js";
+import { isValid } from "../support/http/openapi-json-schema.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
-import { type ApiDocument, readDocument } from "./openapi-document.js";
-import { isValid } from "./openapi-json-schema.js";
 
 /** Whether the server takes a request whichever of its messages is judged; what it does not read may be malformed. */
 function isTaken(schema: ZodType, request: unknown): boolean {

@@ -9,16 +9,21 @@ import {
   ModelList,
   Readiness,
   ScoreAnswer,
-} from "../../src/http/answer-schema.js";
+} from "../../src/answer/answer-schema.js";
+import { MessagesAnswer, MessagesErrorAnswer, TokenCount } from "../../src/http/apis/messages-schema.js";
+import { ResponsesAnswer } from "../../src/http/apis/responses-schema.js";
 import { createApp } from "../../src/http/app.js";
-import { MessagesAnswer, MessagesErrorAnswer, TokenCount } from "../../src/http/messages-schema.js";
-import { ResponsesAnswer } from "../../src/http/responses-schema.js";
 import type { Service } from "../../src/http/service.js";
+import { startKeyedServer } from "../support/http/keys-server.js";
+import {
+  type ApiDocument,
+  operationsOf,
+  readDocument,
+  referencesIn,
+} from "../support/http/openapi-document.js";
+import { isValid } from "../support/http/openapi-json-schema.js";
+import { chatPath } from "../support/http/raw-socket.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
-import { startKeyedServer } from "./keys-server.js";
-import { chatPath } from "./limits-socket.js";
-import { type ApiDocument, operationsOf, readDocument, referencesIn } from "./openapi-document.js";
-import { isValid } from "./openapi-json-schema.js";
 
 /** Every route of the app, but for the twins without /v1 and the admin's, which is off without its key. */
 function routesOfApp(): string[] {

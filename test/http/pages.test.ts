@@ -1,10 +1,10 @@
 // A server on loopback that asks for no key serves the programs of this machine, not every web page that a browser shows.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { startKeyedServer } from "../support/http/keys-server.js";
+import { chatPath, type RawAnswer, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readError } from "../support/verdict.js";
-import { startKeyedServer } from "./keys-server.js";
-import { chatPath, type RawAnswer, rawClient } from "./limits-socket.js";
 
 const body = JSON.stringify({ messages: [{ role: "user", content: " " }] });
 const start = (lines: string) => startJudgeServer(`[server]\n${lines}\n${tinyConfig}`, {}, false);

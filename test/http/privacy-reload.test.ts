@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fixturePath } from "../support/fixtures.js";
+import { key, leaksIn } from "../support/http/privacy-leaks.js";
 import { startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readError } from "../support/verdict.js";
-import { key, leaksIn } from "./privacy-leaks.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-reload-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -8,11 +8,11 @@ import { after, afterEach, before, describe, type Mock, mock, test } from "node:
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Judge } from "../../src/judge/judge-parts.js";
 import type { Registry } from "../../src/judge/registry.js";
+import { faultWords, faultyConfig, writeFaultyEncoder } from "../support/http/privacy-encoder.js";
+import { key, leaksIn, marker, observedLeaks, probe } from "../support/http/privacy-leaks.js";
+import { json, requests, text } from "../support/http/privacy-requests.js";
+import { chatPath, postHead, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer } from "../support/judge-server.js";
-import { chatPath, postHead, rawClient } from "./limits-socket.js";
-import { faultWords, faultyConfig, writeFaultyEncoder } from "./privacy-encoder.js";
-import { key, leaksIn, marker, observedLeaks, probe } from "./privacy-leaks.js";
-import { json, requests, text } from "./privacy-requests.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-privacy-"));
 const encoder = writeFaultyEncoder();

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
+import { scrape } from "../support/http/metrics-text.js";
+import { chatPath } from "../support/http/raw-socket.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readCompletion } from "../support/verdict.js";
-import { chatPath } from "./limits-socket.js";
-import { scrape } from "./metrics-text.js";
 
 /** Why a request abstained; null: it was judged. */
 async function ask(server: JudgeServer, text: string): Promise<unknown> {

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, afterEach, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fixturePath } from "../support/fixtures.js";
+import { scrape } from "../support/http/metrics-text.js";
 import { chat, type JudgeServer, startJudgeServer } from "../support/judge-server.js";
 import { readError } from "../support/verdict.js";
-import { scrape } from "./metrics-text.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-names-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRunning } from "../cli/shutdown-process.js";
 import { fixturePath } from "../support/fixtures.js";
 import { chat, type JudgeServer, startJudgeServer } from "../support/judge-server.js";
+import { isRunning } from "../support/server-process.js";
 import { readCompletion } from "../support/verdict.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-swap-"));

@@ -6,9 +6,9 @@ import { describe, test } from "node:test";
 import { fixturePath } from "../support/fixtures.js";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readCompletion, readError } from "../support/verdict.js";
-import { openFileCount, until, vllmFolders } from "../support/vllm-encoder.js";
-import { faults, isLeftBehind, timeoutMs } from "../support/vllm-faults.js";
-import { startVllmServer, type VllmServer } from "../support/vllm-server.js";
+import { openFileCount, until, vllmFolders } from "../support/vllm/encoder.js";
+import { faults, isLeftBehind, timeoutMs } from "../support/vllm/faults.js";
+import { startVllmServer, type VllmServer } from "../support/vllm/server.js";
 
 const layers = [3, 2, 1, 0];
 const secret = "What is the secret of Xanadu?";

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fixturePath, tinyRows } from "../support/fixtures.js";
 import { startJudgeServer, tinyConfig } from "../support/judge-server.js";
-import { until, vllmFolders } from "../support/vllm-encoder.js";
-import { startVllmServer } from "../support/vllm-server.js";
+import { until, vllmFolders } from "../support/vllm/encoder.js";
+import { startVllmServer } from "../support/vllm/server.js";
 
 interface Scores {
   readonly results: readonly { readonly p_solve: number | null; readonly abstained: string | null }[];

@@ -2,13 +2,13 @@
 // and probabilities of the whole pipeline, before and after calibration.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { composeJudges, type Judges } from "../../src/compose.js";
-import { loadConfig } from "../../src/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import type { Encoding, Tokens, View } from "../../src/encoder/encoder.js";
 import { requiredFeatures } from "../../src/head/head.js";
 import type { Judge } from "../../src/judge/judge-parts.js";
 import { createLog } from "../../src/observe/log.js";
 import { createMetrics } from "../../src/observe/metrics.js";
+import { composeJudges, type Judges } from "../../src/server/judges.js";
 import { largestDifference, packagePath, parityRows } from "../support/fixtures.js";
 
 const subjects = [

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
-import { slope } from "../bench/statistics.js";
-import { isRunning, type ServeProcess, startServe } from "../cli/shutdown-process.js";
-import { faultOf } from "../http/fuzz-answers.js";
-import { type FuzzRequest, fuzzRequest } from "../http/fuzz-requests.js";
-import { type RawAnswer, type RawClient, rawClient } from "../http/limits-socket.js";
+import { faultOf } from "../support/http/fuzz-answers.js";
+import { type FuzzRequest, fuzzRequest } from "../support/http/fuzz-requests.js";
+import { type RawAnswer, type RawClient, rawClient } from "../support/http/raw-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
+import { isRunning, type ServeProcess, startServe } from "../support/server-process.js";
+import { slope } from "../support/statistics.js";
 
 const requests = 10_000;
 const clients = 16;

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { EvaluationReport } from "../../src/train/evaluate.js";
+import type { EvaluationReport } from "../../src/evaluate/evaluate.js";
 import { fixturePath, packagePath } from "../support/fixtures.js";
 import { tinyConfig } from "../support/judge-server.js";
 

@@ -5,10 +5,10 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ErrorAnswer } from "../../src/http/answer-schema.js";
-import { startServe } from "../cli/shutdown-process.js";
-import { chatPath } from "../http/limits-socket.js";
+import { ErrorAnswer } from "../../src/answer/answer-schema.js";
+import { chatPath } from "../support/http/raw-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
+import { startServe } from "../support/server-process.js";
 
 const size = 48 * 2 ** 20 - 100;
 const user = '{"role":"user","content":"Hi"}';

@@ -9,10 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";
 import { writeRouterJson2 } from "../../src/checkpoint/router-json-write.js";
 import { saveFiles } from "../../src/checkpoint/save.js";
-import { isRunning, type ServeProcess, startServe } from "../cli/shutdown-process.js";
 import { fixturePath } from "../support/fixtures.js";
 import { chat, tinyConfig } from "../support/judge-server.js";
-import { startVllmServer } from "../support/vllm-server.js";
+import { isRunning, type ServeProcess, startServe } from "../support/server-process.js";
+import { startVllmServer } from "../support/vllm/server.js";
 
 const root = mkdtempSync(join(tmpdir(), "judge-cli-reload-"));
 after(() => rmSync(root, { recursive: true }));

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startServe } from "../cli/shutdown-process.js";
-import { chatPath } from "../http/limits-socket.js";
+import { chatPath } from "../support/http/raw-socket.js";
 import { chat, tinyConfig } from "../support/judge-server.js";
+import { startServe } from "../support/server-process.js";
 
 const marginMs = 6000;
 /** of the default, a second at most is needed where nothing runs */

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startLoad } from "../cli/shutdown-load.js";
-import { isRunning, type ServeProcess, startServe } from "../cli/shutdown-process.js";
-import { assertEnvelope, chatPath, postHead, rawClient } from "../http/limits-socket.js";
+import { assertEnvelope, chatPath, postHead, rawClient } from "../support/http/raw-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
+import { startLoad } from "../support/server-load.js";
+import { isRunning, type ServeProcess, startServe } from "../support/server-process.js";
 
 const graceMs = 2000;
 const marginMs = 4000;

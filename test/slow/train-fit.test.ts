@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Terminal } from "../../src/cli/terminal.js";
-import { fitCalibrated } from "../../src/cli/train-fit.js";
-import type { FitInput } from "../../src/train/fit.js";
-import { createRandom } from "../../src/train/random.js";
-import { toyInput } from "../unit/train/fit-reference.js";
+import { fitCalibrated } from "../../src/cli/train/train-fit.js";
+import type { FitInput } from "../../src/train/fit/fit.js";
+import { createRandom } from "../../src/train/numeric/random.js";
+import { toyInput } from "../support/train/fit-reference.js";
 
 const terminal = { note() {} } as unknown as Terminal;
 const choice = { pca: 6, calibration: true, threads: 2 };

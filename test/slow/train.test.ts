@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EvaluationReport } from "../../src/train/evaluate.js";
+import type { EvaluationReport } from "../../src/evaluate/evaluate.js";
 import { fixturePath, packagePath, readJson } from "../support/fixtures.js";
 import { startJudgeServer } from "../support/judge-server.js";
 

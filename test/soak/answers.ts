@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { text } from "node:stream/consumers";
-import { send } from "../cli/shutdown-load.js";
+import { send } from "../support/server-load.js";
 import { readVerdict } from "../support/verdict.js";
 
 /** A prompt, and what a judge says of it when nobody else asks. */

@@ -5,9 +5,9 @@ import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRandom } from "../../src/train/random.js";
-import { startServe } from "../cli/shutdown-process.js";
-import { chatPath } from "../http/limits-socket.js";
+import { createRandom } from "../../src/train/numeric/random.js";
+import { chatPath } from "../support/http/raw-socket.js";
+import { startServe } from "../support/server-process.js";
 import { askAlone, type Case, chatBody, checkReply, type Reply } from "./answers.js";
 import { fastConfig, fastJudge, somePrompts } from "./soaked-server.js";
 

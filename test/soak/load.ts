@@ -1,8 +1,8 @@
 // Clients in a closed loop over kept connections, each asking for a case by chance, every reply checked.
 import { Agent } from "node:http";
 import { text } from "node:stream/consumers";
-import { createRandom } from "../../src/train/random.js";
-import { NotTaken, send } from "../cli/shutdown-load.js";
+import { createRandom } from "../../src/train/numeric/random.js";
+import { NotTaken, send } from "../support/server-load.js";
 import { type Case, chatBody, checkReply, loadReasons } from "./answers.js";
 
 export interface LoadSettings {

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRandom } from "../../src/train/random.js";
-import { promptOfWords } from "../bench/prompts.js";
-import { startServe } from "../cli/shutdown-process.js";
+import { createRandom } from "../../src/train/numeric/random.js";
+import { promptOfWords } from "../support/prompts.js";
+import { startServe } from "../support/server-process.js";
 import { askOnce, type Case, checkReply } from "./answers.js";
 import { defaultJudge } from "./soaked-server.js";
 

@@ -1,8 +1,8 @@
 // The server under soak: what it serves, and how long one waits for it.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promptOfWords } from "../bench/prompts.js";
-import type { ServeProcess } from "../cli/shutdown-process.js";
+import { promptOfWords } from "../support/prompts.js";
+import type { ServeProcess } from "../support/server-process.js";
 
 export const fastJudge = "prefill-judge-fast";
 export const defaultJudge = "prefill-judge";

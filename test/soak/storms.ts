@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startServe } from "../cli/shutdown-process.js";
+import { startServe } from "../support/server-process.js";
 import { askAlone, assertJudged } from "./answers.js";
 import { describeLoad, startLoad } from "./load.js";
 import { fastConfig, fastJudge, logged, somePrompts, until } from "./soaked-server.js";

@@ -3,15 +3,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { composeJudges, type Judges } from "../../src/compose.js";
-import { composeApp, readCruxSentences } from "../../src/compose-app.js";
-import { type Config, loadConfig } from "../../src/config.js";
+import { type Config, loadConfig } from "../../src/config/config.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
-import { listen } from "../../src/http/listen.js";
+import { listen } from "../../src/http/connection/listen.js";
 import { createProbabilityCache } from "../../src/judge/probability-cache.js";
 import { createLog } from "../../src/observe/log.js";
 import { createMetrics } from "../../src/observe/metrics.js";
-import { createReloader } from "../../src/reload.js";
+import { composeApp, readCruxSentences } from "../../src/server/application.js";
+import { composeJudges, type Judges } from "../../src/server/judges.js";
+import { createReloader } from "../../src/server/reload.js";
 import { fixturePath, packagePath, packageRoot } from "./fixtures.js";
 
 /** One judge `tiny` (alias `judge`) on the tiny encoder: layers 0–3, outputs weak and strong. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { abortable, withTimeout } from "../../src/abort.js";
 import { JudgeError } from "../../src/errors.js";
-import { rejection } from "./refusal.js";
+import { rejection } from "../support/refusal.js";
 
 /** Work that ends when it is told to, with the signal's reason. */
 const untilAborted = (signal: AbortSignal) =>

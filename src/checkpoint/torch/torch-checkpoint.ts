@@ -1,8 +1,8 @@
 // A torch checkpoint of either public format; which one it is shows in the names at its root, not in the file's name.
 import type { CheckpointContent } from "../content.js";
 import { show } from "../safetensors-cursor.js";
-import { readLlmRouter } from "./llm-router.js";
-import { readSwitchyard } from "./switchyard.js";
+import { readLlmRouter } from "./formats/llm-router.js";
+import { readSwitchyard } from "./formats/switchyard.js";
 import { parseTorchFile, rootOf } from "./torch-file.js";
 import { torchRefusal } from "./torch-refusal.js";
 

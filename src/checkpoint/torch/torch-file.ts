@@ -1,9 +1,10 @@
 // A whole torch file → the dict it holds and a reader of its numbers. What the dict means is the formats'.
-import { readPickle } from "./pickle.js";
-import { Fields } from "./pickle-fields.js";
-import { FloatReader } from "./pickle-floats.js";
-import type { PickleValue } from "./pickle-values.js";
-import { parseTorchZip } from "./torch-zip.js";
+
+import { Fields } from "./pickle/fields.js";
+import { FloatReader } from "./pickle/floats.js";
+import { readPickle } from "./pickle/pickle.js";
+import type { PickleValue } from "./pickle/values.js";
+import { parseTorchZip } from "./zip/zip.js";
 
 export interface TorchFile {
   readonly root: PickleValue;

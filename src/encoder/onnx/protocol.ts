@@ -1,8 +1,8 @@
 // The messages between the server and its encoder process, by structured clone. Texts go in; token counts and
 // pooled vectors come out.
 import type { EncoderFacts, Tokens, View } from "../encoder.js";
+import type { Wanted } from "./child/session.js";
 import type { PackedEncodings } from "./packed-encodings.js";
-import type { Wanted } from "./session.js";
 import type { WireError } from "./wire-error.js";
 
 export interface LoadCommand {

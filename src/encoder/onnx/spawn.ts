@@ -1,6 +1,6 @@
 // Starts an encoder process.
 import type { ChildProcess } from "node:child_process";
-import { spawnChild } from "../child.js";
+import { spawnChild } from "../process/child.js";
 
 /**
  * glibc asks the kernel for huge pages: what a forward reads, tens of megabytes, lies in few of them. Takes 3 to 8 % less
@@ -10,7 +10,7 @@ const hugePages = "glibc.malloc.hugetlb=1";
 
 /** A process that waits for its first command, on an IPC channel with structured clone. */
 export function spawnEncoder(): ChildProcess {
-  return spawnChild(new URL("./start.js", import.meta.url), {
+  return spawnChild(new URL("./child/start.js", import.meta.url), {
     env: { GLIBC_TUNABLES: withHugePages(process.env.GLIBC_TUNABLES) },
   });
 }

@@ -1,7 +1,7 @@
 // The folder that a vLLM server and this process share, looked at piece by piece for whoever sets it up. Changes nothing.
 import { access, constants, stat, statfs } from "node:fs/promises";
+import { type Finding, faultFinding, finding } from "../../doctor/finding.js";
 import { asJudgeError } from "../../errors.js";
-import { type Finding, faultFinding, finding } from "../finding.js";
 import { checkFolder } from "./folder-check.js";
 import { findStale } from "./own-files.js";
 

@@ -1,12 +1,13 @@
 // One server of a vLLM encoder looked at by itself: whether it answers, what it serves, and one real prefill with its file.
+
+import { type Finding, faultFinding, finding } from "../../doctor/finding.js";
 import { asJudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
-import { type Finding, faultFinding, finding } from "../finding.js";
-import { createTurns } from "../turns.js";
 import { type Client, createClient } from "./client.js";
 import { takeFile } from "./hidden-state-file.js";
 import { createHiddenStateReader, type HiddenStates, largestFile } from "./hidden-states.js";
 import type { VllmEncoderParts } from "./parts.js";
+import { createTurns } from "./turns.js";
 
 /** Of the models that a server offers, so many are named. */
 const maxNames = 8;

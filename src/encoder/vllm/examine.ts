@@ -1,10 +1,11 @@
 // A vLLM encoder looked at piece by piece, for whoever sets it up: its folder, its tokenizer, and its servers, each by
 // itself and against the others. What fails stops only what needs it.
+
+import { type Finding, faultFinding, finding } from "../../doctor/finding.js";
 import { asJudgeError, JudgeError } from "../../errors.js";
-import { type Finding, faultFinding, finding } from "../finding.js";
 import { readTokenizerFolder } from "../folder.js";
-import { loadTokenizer } from "../load-tokenizer.js";
-import { tokenizeAll } from "../tokenize-all.js";
+import { loadTokenizer } from "../tokenizer/load.js";
+import { tokenizeAll } from "../tokenizer/tokenize-all.js";
 import { examineFolder } from "./examine-folder.js";
 import { examineServer, type Served } from "./examine-server.js";
 import type { VllmEncoderParts } from "./parts.js";

@@ -3,7 +3,6 @@
 import { bytesPerValue, type Entry, readHeader } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
-import type { Turns } from "../turns.js";
 import { connectorRemedy, type WholeFile } from "./hidden-state-file.js";
 import { createLimiter } from "./limiter.js";
 import { ownTensors } from "./own-files.js";
@@ -15,6 +14,7 @@ import {
   type StateDtype,
   type Wanted,
 } from "./row-pooling.js";
+import type { Turns } from "./turns.js";
 
 export interface Expected {
   /** the token ids that were sent */

@@ -2,17 +2,16 @@
 // there, and its hidden states come back through a folder that both see.
 import { linked } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
-import { orderWarning } from "../captured-order.js";
 import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
 import { encoderFault } from "../encoder-fault.js";
 import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
-import { loadTokenizer } from "../load-tokenizer.js";
 import { overloaded } from "../overloaded.js";
-import { shorten } from "../shorten.js";
-import { tokenizeAll } from "../tokenize-all.js";
-import type { Tokenizer } from "../tokenizer.js";
-import { tokenizerFacts } from "../tokenizer-facts.js";
-import { createTurns } from "../turns.js";
+import { tokenizerFacts } from "../tokenizer/facts.js";
+import { loadTokenizer } from "../tokenizer/load.js";
+import { shorten } from "../tokenizer/shorten.js";
+import { tokenizeAll } from "../tokenizer/tokenize-all.js";
+import type { Tokenizer } from "../tokenizer/tokenizer.js";
+import { orderWarning } from "./captured-order.js";
 import { createClient } from "./client.js";
 import { checkFolder } from "./folder-check.js";
 import { takeFile } from "./hidden-state-file.js";
@@ -22,6 +21,7 @@ import type { VllmEncoderParts } from "./parts.js";
 import { createProbe } from "./probe.js";
 import type { Wanted } from "./row-pooling.js";
 import { type Sweeper, startSweeper } from "./sweep.js";
+import { createTurns } from "./turns.js";
 
 const probeText = "Hi";
 const probeView: View = { template: "none", maxTokens: 64, truncation: "right" };

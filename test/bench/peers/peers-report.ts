@@ -1,6 +1,7 @@
 // What the rounds of bench:peers come to: medians, ratios round by round, tables and one line per target. Pure.
+
+import { median, type Summary, summarize } from "../../support/statistics.js";
 import { type Machine, machineLine, ms, table, type Verdict, verdictLines } from "../report.js";
-import { median, type Summary, summarize } from "../statistics.js";
 import type { Drive } from "./drive.js";
 import { type Comparison, clients, comparisons, type SubjectId, subjects } from "./subjects.js";
 

@@ -3,10 +3,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRandom } from "../../../src/train/random.js";
+import { createRandom } from "../../../src/train/numeric/random.js";
 import { packagePath } from "../../support/fixtures.js";
+import { promptOfWords } from "../../support/prompts.js";
 import { settleMs } from "../child.js";
-import { promptOfWords } from "../prompts.js";
 import { startServer } from "../server.js";
 import { type Drive, drive } from "./drive.js";
 import { type PeerKind, startPeer } from "./peer-process.js";

@@ -8,10 +8,10 @@ import { after, test } from "node:test";
 import { checkHead } from "../../../src/checkpoint/check-head.js";
 import { type Checkpoint, loadCheckpoint } from "../../../src/checkpoint/load.js";
 import { writeRouterJson1, writeRouterJson2 } from "../../../src/checkpoint/router-json-write.js";
-import { writeSwitchyard } from "../../../src/checkpoint/torch/switchyard-write.js";
+import { writeSwitchyard } from "../../../src/checkpoint/torch/formats/switchyard-write.js";
 import type { HeadWeights, Linear } from "../../../src/head/weights.js";
 import { fixturePath, packagePath } from "../../support/fixtures.js";
-import { refusal, rejection } from "../refusal.js";
+import { refusal, rejection } from "../../support/refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-head-"));
 after(() => rmSync(folder, { recursive: true }));

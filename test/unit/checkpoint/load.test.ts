@@ -17,7 +17,7 @@ import { after, describe, test } from "node:test";
 import { loadCheckpoint } from "../../../src/checkpoint/load.js";
 import { parseSafetensors, serializeSafetensors } from "../../../src/checkpoint/safetensors.js";
 import { fixturePath, packagePath, readJson } from "../../support/fixtures.js";
-import { rejection } from "../refusal.js";
+import { rejection } from "../../support/refusal.js";
 
 const root = mkdtempSync(join(tmpdir(), "prefill-judge-checkpoint-"));
 after(() => rmSync(root, { recursive: true }));

@@ -7,7 +7,7 @@ import { parseRouterJson2, readRouterJson2 } from "../../../src/checkpoint/route
 import { writeRouterJson2 } from "../../../src/checkpoint/router-json-write.js";
 import { fromFloat32, parseSafetensors, serializeSafetensors } from "../../../src/checkpoint/safetensors.js";
 import type { HeadWeights, Linear, Member } from "../../../src/head/weights.js";
-import { refusal } from "../refusal.js";
+import { refusal } from "../../support/refusal.js";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 

@@ -21,7 +21,7 @@ import { pooledKey } from "../../../src/features/pooled.js";
 import { calibrate, probabilities } from "../../../src/head/head.js";
 import type { FeatureBlock, HeadWeights, Linear, Member } from "../../../src/head/weights.js";
 import { fixturePath, packagePath } from "../../support/fixtures.js";
-import { refusal } from "../refusal.js";
+import { refusal } from "../../support/refusal.js";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const jsonOf = (files: RouterFiles) => JSON.parse(new TextDecoder().decode(files["router.json"])) as unknown;

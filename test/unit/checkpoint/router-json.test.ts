@@ -11,7 +11,7 @@ import {
 } from "../../../src/checkpoint/safetensors.js";
 import type { Linear, Member } from "../../../src/head/weights.js";
 import { fixturePath, readJson } from "../../support/fixtures.js";
-import { refusal } from "../refusal.js";
+import { refusal } from "../../support/refusal.js";
 
 const folder = fixturePath("checkpoints/router-json-v1");
 const metadata = () => readJson<Record<string, unknown>>(`${folder}/router.json`);

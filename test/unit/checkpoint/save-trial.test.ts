@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { trySaving } from "../../../src/checkpoint/save-trial.js";
-import { rejection } from "../refusal.js";
+import { rejection } from "../../support/refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-trial-"));
 after(() => rmSync(folder, { recursive: true }));

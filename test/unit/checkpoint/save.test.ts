@@ -12,7 +12,7 @@ import { writeRouterJson1, writeRouterJson2 } from "../../../src/checkpoint/rout
 import { saveFile, saveFiles } from "../../../src/checkpoint/save.js";
 import { JudgeError } from "../../../src/errors.js";
 import { fixturePath } from "../../support/fixtures.js";
-import { rejection } from "../refusal.js";
+import { rejection } from "../../support/refusal.js";
 
 const root = mkdtempSync(join(tmpdir(), "prefill-judge-save-"));
 after(() => rmSync(root, { recursive: true }));

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { parseSelftest } from "../../../src/checkpoint/selftest.js";
 import { packagePath } from "../../support/fixtures.js";
 import { makeSelftest, selftests } from "../../support/make-selftest.js";
-import { refusal } from "../refusal.js";
+import { refusal } from "../../support/refusal.js";
 
 for (const selftest of selftests) {
   const path = packagePath(`checkpoints/${selftest.checkpoint}/selftest.json`);

@@ -9,7 +9,7 @@ import {
   type Tensor,
 } from "../../../src/checkpoint/safetensors.js";
 import { createTensorReader } from "../../../src/checkpoint/tensor-reader.js";
-import { refusal } from "../refusal.js";
+import { refusal } from "../../support/refusal.js";
 
 const matrix = Float32Array.of(1, 2, 3, 4, 5, 6);
 const bias = Float32Array.of(-1, 0.5);

@@ -8,7 +8,7 @@ import { predict } from "../../../src/cli/score-rows.js";
 import { createTerminal } from "../../../src/cli/terminal.js";
 import { fixturePath, packagePath, packageRoot } from "../../support/fixtures.js";
 import { parseConfig, tinyConfig } from "../../support/judge-server.js";
-import { rejection } from "../refusal.js";
+import { rejection } from "../../support/refusal.js";
 
 const config = parseConfig(tinyConfig);
 const encoder = fixturePath("tiny-encoder");

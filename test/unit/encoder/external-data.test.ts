@@ -8,8 +8,8 @@ import fc from "fast-check";
 import { externalLocations } from "../../../src/encoder/external-data.js";
 import { JudgeError } from "../../../src/errors.js";
 import { fixturePath, packagePath } from "../../support/fixtures.js";
-import { bytesOf, externalTensor, type Message, modelBytes, tensor } from "../../support/onnx-model.js";
-import { rejection } from "../refusal.js";
+import { bytesOf, externalTensor, type Message, modelBytes, tensor } from "../../support/onnx/model.js";
+import { rejection } from "../../support/refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "external-data-"));
 after(() => rmSync(folder, { recursive: true }));

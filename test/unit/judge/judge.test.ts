@@ -9,8 +9,8 @@ import type { JudgeParts } from "../../../src/judge/judge-parts.js";
 import { createProbabilityCache } from "../../../src/judge/probability-cache.js";
 import { scoreBatches } from "../../../src/judge/score.js";
 import { fixturePath } from "../../support/fixtures.js";
-import { rejection } from "../refusal.js";
-import { tinyEncoder, tinyParts } from "./tiny.js";
+import { rejection } from "../../support/refusal.js";
+import { tinyEncoder, tinyParts } from "../../support/tiny.js";
 
 const encoder = tinyEncoder();
 before(() => encoder.start());

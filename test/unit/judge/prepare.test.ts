@@ -7,8 +7,8 @@ import type { JudgeParts } from "../../../src/judge/judge-parts.js";
 import { checkLayers, prepareView } from "../../../src/judge/prepare.js";
 import { runSelftest } from "../../../src/judge/selftest.js";
 import { fixturePath, tinyRows } from "../../support/fixtures.js";
-import { refusal, rejection } from "../refusal.js";
-import { tinyEncoder, tinyParts } from "./tiny.js";
+import { refusal, rejection } from "../../support/refusal.js";
+import { tinyEncoder, tinyParts } from "../../support/tiny.js";
 
 const encoder = tinyEncoder();
 before(() => encoder.start());

@@ -5,7 +5,7 @@ import type { Encoder } from "../../../src/encoder/encoder.js";
 import { createJudge } from "../../../src/judge/judge.js";
 import { createProbabilityCache, type Remembered } from "../../../src/judge/probability-cache.js";
 import { fixturePath } from "../../support/fixtures.js";
-import { tinyEncoder, tinyParts } from "./tiny.js";
+import { tinyEncoder, tinyParts } from "../../support/tiny.js";
 
 const result = (value: number): Remembered => ({ raw: Float64Array.of(value), tokens: 1, truncated: false });
 

@@ -5,8 +5,8 @@ import { loadCheckpoint } from "../../../src/checkpoint/load.js";
 import { createJudge } from "../../../src/judge/judge.js";
 import { createRegistry } from "../../../src/judge/registry.js";
 import { fixturePath } from "../../support/fixtures.js";
-import { refusal } from "../refusal.js";
-import { tinyEncoder, tinyParts } from "./tiny.js";
+import { refusal } from "../../support/refusal.js";
+import { tinyEncoder, tinyParts } from "../../support/tiny.js";
 
 const checkpoint = await loadCheckpoint(fixturePath("checkpoints/router-json-v1"));
 const judge = (id: string, aliases: string[] = []) =>

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { readEnvelopes } from "../../../src/config-envelopes.js";
+import { readEnvelopes } from "../../../src/config/envelopes.js";
 import { type Envelope, unwrap } from "../../../src/prompt/envelope.js";
 import { judgedText, promptText } from "../../../src/prompt/judged-text.js";
 import type { Message } from "../../../src/prompt/message.js";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { ChatRequest, toMessages } from "../../../src/http/chat-schema.js";
+import { ChatRequest, toMessages } from "../../../src/http/apis/chat-schema.js";
 import { judgedText, readableText } from "../../../src/prompt/judged-text.js";
 import type { Message } from "../../../src/prompt/message.js";
 import { fixturePath, readJson } from "../../support/fixtures.js";

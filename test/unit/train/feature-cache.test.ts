@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { openFeatureCache } from "../../../src/train/feature-cache.js";
-import { rejection } from "../refusal.js";
+import { rejection } from "../../support/refusal.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-features-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fitConstant, fitFloors, fitGroupRate, fitText } from "../../../src/train/floors.js";
-import { assertClose, labelRow } from "./reference.js";
+import { assertClose, labelRow } from "../../support/train/reference.js";
 
 const rows = [
   labelRow({ id: "a", group: "sums", labels: [true, null, true] }),

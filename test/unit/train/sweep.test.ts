@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { denseDesign } from "../../../src/train/design.js";
-import { type FitInput, fitBlock } from "../../../src/train/fit.js";
-import { selectRows, splitFolds } from "../../../src/train/folds.js";
-import { fitLogistic, predictLogistic } from "../../../src/train/logistic.js";
-import { auc, createSample } from "../../../src/train/metrics.js";
+import { auc, createSample } from "../../../src/evaluate/metrics.js";
+import { type FitInput, fitBlock } from "../../../src/train/fit/fit.js";
+import { selectRows, splitFolds } from "../../../src/train/fit/folds.js";
+import { fitLogistic, predictLogistic } from "../../../src/train/fit/logistic.js";
+import { denseDesign } from "../../../src/train/numeric/design.js";
+import { createRandom } from "../../../src/train/numeric/random.js";
 import { blockFeatures } from "../../../src/train/predict.js";
-import { createRandom } from "../../../src/train/random.js";
 import { estimateMeanAuc, sweepPca } from "../../../src/train/sweep.js";
-import { labelRow } from "./reference.js";
+import { labelRow } from "../../support/train/reference.js";
 
 const folds = { folds: 5, seed: 3 };
 const columns = 6;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SparseMatrix } from "../../../src/train/design.js";
+import type { SparseMatrix } from "../../../src/train/numeric/design.js";
 import { applyTfidf, fitTfidf, type Tfidf } from "../../../src/train/tfidf.js";
-import { assertClose, reference } from "./reference.js";
+import { assertClose, reference } from "../../support/train/reference.js";
 
 const { texts, unseen, inverseFrequency, fitted, applied } = reference().tfidf;
 const tfidf = fitTfidf(texts);

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { JudgeError } from "../../../../src/errors.js";
-import { rejection } from "../../refusal.js";
-import { block, inTime, supervise, until, workOf } from "./supervised.js";
+import { block, inTime, supervise, until, workOf } from "../../../support/onnx/supervised.js";
+import { rejection } from "../../../support/refusal.js";
 
 const gone = (pid: number | undefined) => {
   try {

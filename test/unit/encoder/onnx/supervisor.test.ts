@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcessLost } from "../../../../src/encoder/onnx/process-lost.js";
-import { rejection } from "../../refusal.js";
-import { inTime, supervise, until, workOf } from "./supervised.js";
+import { inTime, supervise, until, workOf } from "../../../support/onnx/supervised.js";
+import { rejection } from "../../../support/refusal.js";
 
 test("start gives the facts of the process", async (context) => {
   const { supervisor, children, ups } = supervise(context, ["ready"]);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createWatchdog } from "../../../../src/encoder/onnx/watchdog.js";
-import { block, until } from "./supervised.js";
+import { block, until } from "../../../support/onnx/supervised.js";
 
 test("a work of so long is late, once; one that ends in time is not", async () => {
   let late = 0;

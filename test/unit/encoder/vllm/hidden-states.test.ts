@@ -5,14 +5,14 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { serializeSafetensors } from "../../../../src/checkpoint/safetensors.js";
-import { createTurns } from "../../../../src/encoder/turns.js";
 import type { WholeFile } from "../../../../src/encoder/vllm/hidden-state-file.js";
 import { createHiddenStateReader, type Expected } from "../../../../src/encoder/vllm/hidden-states.js";
 import type { Wanted } from "../../../../src/encoder/vllm/row-pooling.js";
+import { createTurns } from "../../../../src/encoder/vllm/turns.js";
 import { JudgeError } from "../../../../src/errors.js";
 import { fixturePath, tinyRows } from "../../../support/fixtures.js";
-import { readBytes } from "../../../support/vllm-files.js";
-import { rejection } from "../../refusal.js";
+import { rejection } from "../../../support/refusal.js";
+import { readBytes } from "../../../support/vllm/files.js";
 
 const whole = new Uint8Array(readFileSync(fixturePath("vllm/bfloat16-0.safetensors")));
 const { input_ids: ids } = tinyRows().find(({ prompt }) => prompt === "Hi")!;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createLimiter } from "../../../../src/encoder/vllm/limiter.js";
 import { JudgeError } from "../../../../src/errors.js";
-import { rejection } from "../../refusal.js";
+import { rejection } from "../../../support/refusal.js";
 
 const never = new AbortController().signal;
 const isBulk = () => true;

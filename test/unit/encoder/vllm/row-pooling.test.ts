@@ -12,7 +12,7 @@ import {
 import { pooledKey } from "../../../../src/features/pooled.js";
 import { pool } from "../../../../src/features/pooling.js";
 import { largestDifference } from "../../../support/fixtures.js";
-import { refusal } from "../../refusal.js";
+import { refusal } from "../../../support/refusal.js";
 
 const captured = [7, 2, 4];
 const hiddenSize = 6;

@@ -1,0 +1,96 @@
+// What each target of an llm-router checkpoint reads of the encoder: layers, pooling, template. The numbers of scaler
+// and PCA are llm-router-blocks.ts's.
+import type { PoolingMode } from "../../../features/pooling.js";
+import { Fields } from "../pickle/fields.js";
+import { type PlainValue, toPlain } from "../pickle/plain.js";
+import { describe, type PickleValue } from "../pickle/values.js";
+
+export interface Transform {
+  readonly place: string;
+  readonly scaler: PickleValue;
+  readonly pca: PickleValue;
+  readonly layers: readonly number[];
+  readonly pooling: PoolingMode;
+  /** the components asked for; fewer where there were fewer samples */
+  readonly maxPcaSize: number;
+}
+
+interface Transforms {
+  /** in the order of the outputs */
+  readonly transforms: readonly Transform[];
+  readonly encoderName: string;
+  readonly chatTemplateKwargs: Readonly<Record<string, PlainValue>>;
+}
+
+/** One encoder and one template for all targets: a head is fed by one forward. */
+export function readTransforms(all: Fields, outputNames: readonly string[], version: 2 | 3): Transforms {
+  const encoders = new Set<string>();
+  const templates = new Map<string, Readonly<Record<string, PlainValue>>>();
+  let specs = 0;
+  const transforms = outputNames.map((name) => {
+    const fields = all.fields(name);
+    encoders.add(fields.text("encoder"));
+    const kwargs = fields.has("chat_template_kwargs")
+      ? toPlain(fields.fields("chat_template_kwargs"))
+      : toPlain(Fields.of(new Map(), fields.place));
+    templates.set(JSON.stringify(kwargs), kwargs);
+    if (fields.has("feature_spec")) specs++;
+    const transform = readTransform(fields);
+    fields.end();
+    return transform;
+  });
+  all.end();
+  const [encoderName] = encoders;
+  const [chatTemplateKwargs] = templates.values();
+  if (encoderName === undefined || encoders.size !== 1) {
+    throw all.refusal("encoder", `found ${encoders.size} encoders, wanted one for all targets`);
+  }
+  if (chatTemplateKwargs === undefined || templates.size !== 1) {
+    throw all.refusal("chat_template_kwargs", `found ${templates.size} kinds, wanted one for all targets`);
+  }
+  if (specs > 0 !== (version === 3)) {
+    throw all.refusal("feature_spec", `found it in ${specs} targets, wanted it in version 3 and only there`);
+  }
+  return { transforms, encoderName, chatTemplateKwargs };
+}
+
+function readTransform(fields: Fields): Transform {
+  const layer = fields.layer("layer");
+  const mode = readPooling(fields, "mode");
+  const maxPcaSize = fields.size("pca_dim");
+  const source = fields.has("feature_spec")
+    ? readSpec(fields.fields("feature_spec"))
+    : { layers: [layer], pooling: mode, maxPcaSize };
+  return {
+    place: fields.place,
+    scaler: fields.take("scaler"),
+    pca: fields.take("pca"),
+    layers: source.layers,
+    pooling: source.pooling,
+    maxPcaSize: Math.min(maxPcaSize, source.maxPcaSize),
+  };
+}
+
+/** Where a target has one, it counts instead of layer and mode. */
+function readSpec(spec: Fields): Pick<Transform, "layers" | "pooling" | "maxPcaSize"> {
+  const aggregation = spec.text("aggregation");
+  const layers = spec.layers("layers");
+  const isKnown =
+    aggregation === "all_layers_concat" || (aggregation === "single_layer" && layers.length === 1);
+  if (!isKnown) {
+    throw spec.refusal(
+      "aggregation",
+      `found ${describe(aggregation)} of ${layers.length} layers, wanted all_layers_concat or single_layer of one`,
+    );
+  }
+  spec.expect("hidden_state_indexing", "direct");
+  const content = { layers, pooling: readPooling(spec, "pooling"), maxPcaSize: spec.size("pca_dim") };
+  spec.end();
+  return content;
+}
+
+function readPooling(fields: Fields, name: string): PoolingMode {
+  const mode = fields.text(name);
+  if (mode === "last" || mode === "mean") return mode;
+  throw fields.refusal(name, `found ${describe(mode)}, wanted last or mean`);
+}

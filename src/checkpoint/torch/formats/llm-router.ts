@@ -1,0 +1,56 @@
+// prefill_router.pt of NVIDIA's llm-router v3, versions 2 and 3 → checkpoint content. Every dimension is checked against
+// the others; what the format does not know is refused.
+// Format: model_router_toolkit/prefill/{train,scorer,transforms,trunk}.py of NVIDIA-AI-Blueprints/llm-router.
+import type { CheckpointContent } from "../../content.js";
+import { describe } from "../pickle/values.js";
+import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";
+import { torchRefusal } from "../torch-refusal.js";
+import { readBlocks } from "./llm-router-blocks.js";
+import { readPool } from "./llm-router-pool.js";
+import { readTransforms } from "./llm-router-transforms.js";
+import { readMembers, readTrunkConfig } from "./llm-router-trunk.js";
+
+const place = "llm-router";
+
+/**
+ * Reads a checkpoint of llm-router v3.
+ *
+ * @throws JudgeError `checkpoint` naming what is missing, extra, mis-shaped, not finite or not supported
+ */
+export function parseLlmRouter(bytes: Uint8Array): CheckpointContent {
+  return readLlmRouter(parseTorchFile(bytes));
+}
+
+/** As parseLlmRouter, for a file whose pickle was read. */
+export function readLlmRouter(file: TorchFile): CheckpointContent {
+  const root = rootOf(file, place);
+  const version = root.take("version");
+  if (version !== 2 && version !== 3) {
+    throw torchRefusal(
+      place,
+      `found version ${describe(version)}, wanted 2 or 3`,
+      "train it again with llm-router v3",
+    );
+  }
+  const outputNames = root.texts("model_names");
+  const { transforms, encoderName, chatTemplateKwargs } = readTransforms(
+    root.fields("transforms"),
+    outputNames,
+    version,
+  );
+  const trunk = readTrunkConfig(root.fields("trunk_config"), version, outputNames.length);
+  const blocks = readBlocks(transforms, trunk, file.floats);
+  const members = readMembers(root, trunk, file.floats);
+  const costs = readPool(root.fields("pool_config"), outputNames, encoderName);
+  // medians of answer lengths: nothing here is computed with them
+  if (root.has("cost_table")) root.fields("cost_table");
+  root.end();
+  return {
+    format: `llm-router-${version}`,
+    encoderName,
+    head: { outputNames, blocks, members, calibration: outputNames.map(() => null) },
+    costs,
+    chatTemplateKwargs,
+    message: "first",
+  };
+}

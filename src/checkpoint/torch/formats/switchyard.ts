@@ -1,0 +1,114 @@
+// The prefill_router checkpoint (.pt) of Switchyard 0.3.0, format_version 1 → checkpoint content. Every dimension is
+// checked against the others; what the format does not know is refused.
+// Format: the loader of NVIDIA-NeMo/Switchyard 0.3.0, which takes the last token despite the pooling's label.
+import type { FeatureBlock, Member } from "../../../head/weights.js";
+import type { CheckpointContent } from "../../content.js";
+import { Fields } from "../pickle/fields.js";
+import { type FloatReader, shapeOf } from "../pickle/floats.js";
+import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";
+
+const maxMembers = 1000;
+
+/**
+ * Reads a checkpoint of Switchyard 0.3.0's prefill router.
+ *
+ * @throws JudgeError `checkpoint` naming what is missing, extra, mis-shaped, not finite or not supported
+ */
+export function parseSwitchyard(bytes: Uint8Array): CheckpointContent {
+  return readSwitchyard(parseTorchFile(bytes));
+}
+
+/** As parseSwitchyard, for a file whose pickle was read. */
+export function readSwitchyard(file: TorchFile): CheckpointContent {
+  const root = rootOf(file, "switchyard");
+  root.expect("format_version", 1);
+  const encoder = root.fields("encoder");
+  encoder.expect("view", "task_prompt_only");
+  const encoderName = encoder.text("name");
+  const outputNames = root.texts("models");
+  const block = readBlock(root.fields("feature_pipeline"), encoder, file.floats);
+  const members = readMembers(root, block.pcaSize, outputNames.length, file.floats);
+  root.end();
+  return {
+    format: "switchyard-0.3.0",
+    encoderName,
+    head: { outputNames, blocks: [block], members, calibration: outputNames.map(() => null) },
+    costs: null,
+    chatTemplateKwargs: {},
+    message: "latest",
+  };
+}
+
+function readBlock(pipeline: Fields, encoder: Fields, floats: FloatReader): FeatureBlock {
+  pipeline.expect("pooling", "mean of independently standardized selected layers");
+  const hiddenSize = encoder.size("hidden_dim");
+  const layerCount = encoder.size("n_layers");
+  const layers = pipeline.layers("selected_layers");
+  const beyond = layers.find((layer) => layer > layerCount);
+  if (beyond !== undefined) {
+    throw pipeline.refusal(
+      "selected_layers",
+      `found ${beyond}, wanted at most ${layerCount}, the encoder's layers`,
+    );
+  }
+  const [pcaSize] = shapeOf(pipeline, "pca_components", 2);
+  const means = pipeline.fields("layer_mean");
+  const scales = pipeline.fields("layer_std");
+  const block: FeatureBlock = {
+    layers,
+    pooling: "last",
+    hiddenSize,
+    combination: {
+      kind: "standardised_mean",
+      layerMean: joined(layers, (layer) => floats.read(means, layer, [hiddenSize])),
+      layerScale: joined(layers, (layer) => floats.readScale(scales, layer, hiddenSize)),
+    },
+    scalerMean: floats.read(pipeline, "scaler_mean", [hiddenSize]),
+    scalerScale: floats.readScale(pipeline, "scaler_scale", hiddenSize),
+    pcaMean: floats.read(pipeline, "pca_mean", [hiddenSize]),
+    pcaSize,
+    pcaComponents: floats.read(pipeline, "pca_components", [pcaSize, hiddenSize]),
+  };
+  for (const fields of [means, scales, pipeline]) fields.end();
+  return block;
+}
+
+/** One vector for each layer, under the layer's number as a text → [layers × hiddenSize]. */
+function joined(layers: readonly number[], read: (layer: string) => Float32Array): Float32Array {
+  const vectors = layers.map((layer) => read(String(layer)));
+  const values = new Float32Array(vectors.reduce((size, vector) => size + vector.length, 0));
+  let offset = 0;
+  for (const vector of vectors) {
+    values.set(vector, offset);
+    offset += vector.length;
+  }
+  return values;
+}
+
+function readMembers(root: Fields, pcaSize: number, outputCount: number, floats: FloatReader): Member[] {
+  const architecture = root.fields("architecture");
+  architecture.expect("activation", "ReLU");
+  architecture.expect("ensemble_reduction", "mean(sigmoid(logits))");
+  const states = root.list("model_state_dicts");
+  if (states.length === 0 || states.length > maxMembers) {
+    throw root.refusal("model_state_dicts", `found ${states.length} members, wanted 1 to ${maxMembers}`);
+  }
+  return states.map((value, index) => {
+    const state = Fields.of(value, root.placeOf(`model_state_dicts.${index}`));
+    const [trunkSize, adapterSize] = shapeOf(state, "trunk.0.weight", 2);
+    if (architecture.has("adapter_dim")) architecture.expect("adapter_dim", adapterSize);
+    if (architecture.has("trunk_dim")) architecture.expect("trunk_dim", trunkSize);
+    const forEach = (name: string, inputSize: number, outputSize: number) =>
+      Array.from({ length: outputCount }, (_, output) =>
+        floats.readLinear(state, `${name}.${output}`, inputSize, outputSize),
+      );
+    const member: Member = {
+      kind: "per_output",
+      adapters: forEach("adapters", pcaSize, adapterSize),
+      trunk: floats.readLinear(state, "trunk.0", adapterSize, trunkSize),
+      heads: forEach("heads", trunkSize, 1),
+    };
+    state.end();
+    return member;
+  });
+}

@@ -1,0 +1,33 @@
+// Demands that what a pickle built is a tree of bounded depth, shared branches allowed: a value that holds itself, or
+// a chain of a million lists, would trip whoever walks it.
+import { ObjectBag, PickleTuple, type PickleValue, pickleRefusal } from "./values.js";
+
+const maxDepth = 64;
+
+/** @throws JudgeError `checkpoint` for a cycle and for more than 64 levels; visits each value once */
+export function checkNesting(value: PickleValue): void {
+  measure(value, 0, new Map());
+}
+
+/** How many levels lie below `value`. */
+function measure(value: PickleValue, depth: number, known: Map<object, number>): number {
+  const members = membersOf(value);
+  if (members === null) return 0;
+  const knownHeight = known.get(value as object);
+  if (depth + (knownHeight ?? 1) > maxDepth) {
+    throw pickleRefusal(`found values nested deeper than ${maxDepth} levels, wanted at most that many`);
+  }
+  if (knownHeight !== undefined) return knownHeight;
+  let height = 1;
+  for (const member of members) height = Math.max(height, 1 + measure(member, depth + 1, known));
+  known.set(value as object, height);
+  return height;
+}
+
+function membersOf(value: PickleValue): Iterable<PickleValue> | null {
+  if (Array.isArray(value)) return value;
+  if (value instanceof Map) return value.values();
+  if (value instanceof PickleTuple) return value.items;
+  if (value instanceof ObjectBag) return value.attributes?.values() ?? [];
+  return null;
+}

@@ -1,0 +1,74 @@
+// The stack, marks and memo of the pickle machine, each with a cap. Knows no opcode.
+import { type PickleValue, pickleRefusal } from "./values.js";
+
+/** Python writes at most 1,000 members at a time, two values each. */
+const maxStack = 10_000;
+const maxMarks = 200;
+const maxMemo = 200_000;
+
+export class PickleStack {
+  private readonly values: PickleValue[] = [];
+  /** heights of the stack at which a MARK stands */
+  private readonly marks: number[] = [];
+  private readonly memo: PickleValue[] = [];
+
+  push(value: PickleValue): void {
+    if (this.values.length === maxStack) {
+      throw pickleRefusal(`found more than ${maxStack} values on the stack, wanted at most that many`);
+    }
+    this.values.push(value);
+  }
+
+  pop(): PickleValue {
+    const value = this.top();
+    this.values.length--;
+    return value;
+  }
+
+  /** The uppermost value above the last mark. */
+  top(): PickleValue {
+    const value = this.values.at(-1);
+    if (value === undefined || this.values.length <= (this.marks.at(-1) ?? 0)) {
+      throw pickleRefusal("found an opcode that takes more than the stack holds, wanted a whole pickle");
+    }
+    return value;
+  }
+
+  mark(): void {
+    if (this.marks.length === maxMarks) {
+      throw pickleRefusal(`found more than ${maxMarks} open marks, wanted at most that many`);
+    }
+    this.marks.push(this.values.length);
+  }
+
+  /** Takes all above the last mark, and the mark. */
+  popMark(): PickleValue[] {
+    const height = this.marks.pop();
+    if (height === undefined)
+      throw pickleRefusal("found an opcode that takes all above a mark, wanted one before it");
+    return this.values.splice(height);
+  }
+
+  /** Keeps the uppermost value; Python numbers what it keeps from 0. */
+  memoize(index = this.memo.length): void {
+    if (index !== this.memo.length || index === maxMemo) {
+      throw pickleRefusal(`found memo number ${index}, wanted ${this.memo.length} of at most ${maxMemo}`);
+    }
+    this.memo.push(this.top());
+  }
+
+  recall(index: number): void {
+    const value = this.memo[index];
+    if (value === undefined) throw pickleRefusal(`found memo number ${index} before it was kept`);
+    this.push(value);
+  }
+
+  /** The one value that a whole pickle leaves. */
+  result(): PickleValue {
+    const [value] = this.values;
+    if (value === undefined || this.values.length !== 1 || this.marks.length !== 0) {
+      throw pickleRefusal(`found ${this.values.length} values at the end, wanted 1`);
+    }
+    return value;
+  }
+}

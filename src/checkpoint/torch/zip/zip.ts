@@ -1,0 +1,133 @@
+// Reads the zip file that torch.save writes: one pickle and the storages of its tensors, all under CRC-32. The reader
+// trusts no byte and copies none; what the pickle means is pickle.ts's. A hole, an overlap, an entry that torch does
+// not write or a repeated name is refused, so that no other reader can see another file in the same bytes.
+import { show } from "../../safetensors-cursor.js";
+import { crc32 } from "./checksum.js";
+import { readDirectory, refusal, type ZipDirectory, type ZipEntry } from "./directory.js";
+
+export interface TorchZip {
+  /** the bytes of data.pkl */
+  readonly pickle: Uint8Array;
+  /** the bytes of data/KEY by key; views of the file */
+  readonly storages: ReadonlyMap<string, Uint8Array>;
+}
+
+/** Larger files are refused. A head of 40 layers × 8,192 with PCA 300 needs 600 MB as a pickle of text. */
+const maxFileBytes = 2 ** 30;
+const headerBytes = 30;
+const signatures = { header: 0x04034b50, descriptor: 0x08074b50 };
+const entryNames =
+  /^(?<folder>[^/\\]+)\/(?<file>data\.pkl|byteorder|version|\.format_version|\.storage_alignment|\.data\/serialization_id|data\/(?<key>0|[1-9]\d{0,8}))$/;
+
+/** @throws JudgeError `checkpoint` for every file that is not exactly as torch.save writes it */
+export function parseTorchZip(file: Uint8Array): TorchZip {
+  if (file.byteLength > maxFileBytes) {
+    throw refusal(`found a file of ${file.byteLength} bytes, wanted at most ${maxFileBytes}`);
+  }
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const directory = readDirectory(view);
+  const files = new Map<string, Uint8Array>();
+  const storages = new Map<string, Uint8Array>();
+  const folder = splitName(directory.entries[0]?.name ?? "").folder;
+  directory.entries.forEach((entry, index) => {
+    const name = splitName(entry.name);
+    if (name.folder !== folder) {
+      throw refusal(
+        `found entries in the folders ${show(folder)} and ${show(name.folder)}, wanted one folder`,
+      );
+    }
+    if (files.has(name.file)) throw refusal(`found the entry ${show(entry.name)} twice, wanted it once`);
+    const content = readEntry(view, directory, index);
+    files.set(name.file, content);
+    if (name.key !== null) storages.set(name.key, content);
+  });
+  checkFormat(files);
+  const pickle = files.get("data.pkl");
+  if (pickle === undefined) throw refusal("found no entry data.pkl, wanted a file that torch.save wrote");
+  return { pickle, storages };
+}
+
+function splitName(name: string): { folder: string; file: string; key: string | null } {
+  const { folder, file, key } = entryNames.exec(name)?.groups ?? {};
+  if (folder === undefined || file === undefined || folder === "." || folder === "..") {
+    throw refusal(
+      `found the entry ${show(name)}, wanted NAME/data.pkl, NAME/data/0 … and their like`,
+      "use a file that torch.save wrote",
+    );
+  }
+  return { folder, file, key: key ?? null };
+}
+
+/** The bytes of an entry after its own header, its place and its checksum were checked. */
+function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: number): Uint8Array {
+  const entry = entries[index]!;
+  const end = entries[index + 1]?.begin ?? begin;
+  // with every entry from where the last one ended to where the next begins, none overlaps and none is hidden
+  if (index === 0 && entry.begin !== 0) throw refusal("found bytes before the first entry, wanted none");
+  if (end > begin) throw refusal(`found the entry ${show(entry.name)} in the directory, wanted it before`);
+  const dataBegin = checkHeader(view, entry, end);
+  const dataEnd = dataBegin + entry.size;
+  if (dataEnd > end) throw refusal(`found the entry ${show(entry.name)} past its end, wanted no overlap`);
+  checkDescriptor(view, entry, dataEnd, end);
+  const content = new Uint8Array(view.buffer, view.byteOffset + dataBegin, entry.size);
+  if (crc32(content) !== entry.crc) {
+    throw refusal(
+      `found the entry ${show(entry.name)} with another CRC-32 than its own, wanted it unchanged`,
+    );
+  }
+  return content;
+}
+
+/** Demands that the header before an entry says what the directory says; the offset behind it. */
+function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
+  const { begin, nameBegin, nameLength, flags, crc, size } = entry;
+  if (begin + headerBytes + nameLength > end || view.getUint32(begin, true) !== signatures.header) {
+    throw refusal(`found no header of ${show(entry.name)} at byte ${begin}, wanted one`);
+  }
+  const sizes = [14, 18, 22].map((offset) => view.getUint32(begin + offset, true)).join();
+  const isLater = (flags & 8) !== 0 && sizes === "0,0,0";
+  const nameOf = (place: number) => new Uint8Array(view.buffer, view.byteOffset + place, nameLength);
+  const [wantedName, foundName] = [nameOf(nameBegin), nameOf(begin + headerBytes)];
+  const agrees =
+    view.getUint16(begin + 6, true) === flags &&
+    view.getUint16(begin + 8, true) === 0 &&
+    view.getUint16(begin + 26, true) === nameLength &&
+    foundName.every((byte, index) => byte === wantedName[index]) &&
+    (isLater || sizes === [crc, size, size].join());
+  if (!agrees) throw refusal(`found two headers of ${show(entry.name)} that do not agree, wanted them to`);
+  return begin + headerBytes + nameLength + view.getUint16(begin + 28, true);
+}
+
+/** Demands that between an entry and the next lies nothing but, where flagged, its checksum and sizes once more. */
+function checkDescriptor(view: DataView, { name, flags, crc, size }: ZipEntry, begin: number, end: number) {
+  const length = end - begin;
+  const wanted = (flags & 8) === 0 ? [0] : [16, 24];
+  if (!wanted.includes(length)) {
+    throw refusal(
+      `found ${length} bytes behind the entry ${show(name)}, wanted ${wanted.join(" or ")}: a hole`,
+    );
+  }
+  if (length === 0) return;
+  const read = (offset: number) =>
+    length === 16 ? view.getUint32(begin + offset, true) : Number(view.getBigUint64(begin + offset, true));
+  const sizes = length === 16 ? [read(8), read(12)] : [read(8), read(16)];
+  const agrees =
+    view.getUint32(begin, true) === signatures.descriptor &&
+    view.getUint32(begin + 4, true) === crc &&
+    sizes.every((found) => found === size);
+  if (!agrees) throw refusal(`found two sizes of ${show(name)} that do not agree, wanted them to`);
+}
+
+function checkFormat(files: ReadonlyMap<string, Uint8Array>): void {
+  const text = (name: string) => {
+    const content = files.get(name);
+    return content && String.fromCharCode(...content.subarray(0, 20)).trim();
+  };
+  const version = text("version");
+  if (version !== "3") throw refusal(`found version ${show(version ?? "")}, wanted 3`);
+  // torch before 2.1 did not write it; what it ran on was little-endian
+  const order = text("byteorder") ?? "little";
+  if (order !== "little") {
+    throw refusal(`found the byte order ${show(order)}, wanted little`, "save it again on a common machine");
+  }
+}

@@ -1,0 +1,52 @@
+// The commands about checkpoints.
+import { type Command, Option } from "commander";
+import { writableFormats } from "../../checkpoint/content.js";
+import { JudgeError } from "../../errors.js";
+import { chatTemplateKwargs, configOf, withSettings } from "../command-options.js";
+import type { Terminal } from "../terminal.js";
+import type { ConvertOptions } from "./convert.js";
+
+export function addCheckpointCommands(program: Command, terminal: Terminal): void {
+  program
+    .command("inspect")
+    .description("say what a checkpoint is")
+    .argument("[path]", "folder with router.json, or .pt file")
+    .option("--json", "as JSON")
+    .option("--schema", "print the JSON Schema of router.json, format 2")
+    .action(async (path: string | undefined, options: { json?: boolean; schema?: boolean }) => {
+      const { inspect, printSchema } = await import("./inspect.js");
+      if (options.schema === true) printSchema(terminal);
+      else if (path === undefined)
+        throw new JudgeError("usage", "nothing to inspect; give the path of a checkpoint");
+      else await inspect(path, { json: options.json === true }, terminal);
+    });
+
+  program
+    .command("convert")
+    .description("write a checkpoint in another format")
+    .argument("<in>", "folder with router.json, or .pt file")
+    .argument("<out>", "folder; NAME.pt for switchyard-0.3.0")
+    .addOption(
+      new Option("--format <format>", "of the result").choices(writableFormats).default("router-json-2"),
+    )
+    .option(...chatTemplateKwargs)
+    .action(async (input: string, output: string, options: ConvertOptions) => {
+      const { convert } = await import("./convert.js");
+      await convert(input, output, options, terminal);
+    });
+
+  withSettings(
+    program.command("verify").description("run a checkpoint on an encoder and compare with reference values"),
+  )
+    .argument("<path>", "folder with router.json, or .pt file")
+    .requiredOption("--encoder <folder>", "folder with model.onnx")
+    .option("--prompts <file>", 'JSON lines with "prompt" and "probabilities"; without it, the selftest')
+    .action(async (checkpoint: string, options: { encoder: string; prompts?: string }, command) => {
+      const { verify } = await import("./verify.js");
+      await verify(
+        configOf(command, terminal),
+        { checkpoint, encoder: options.encoder, prompts: options.prompts },
+        terminal,
+      );
+    });
+}

@@ -1,0 +1,63 @@
+// `convert`: a checkpoint of any format as another one. What the source does not tell, the result does not either.
+import { createHash } from "node:crypto";
+import type { WritableFormat } from "../../checkpoint/content.js";
+import { type Checkpoint, isTorchFile, loadCheckpoint } from "../../checkpoint/load.js";
+import { writeRouterJson1, writeRouterJson2 } from "../../checkpoint/router-json-write.js";
+import { saveFile, saveFiles } from "../../checkpoint/save.js";
+import { writeSelftest } from "../../checkpoint/selftest.js";
+import { writeSwitchyard } from "../../checkpoint/torch/formats/switchyard-write.js";
+import { JudgeError } from "../../errors.js";
+import type { Terminal } from "../terminal.js";
+
+export interface ConvertOptions {
+  readonly format: WritableFormat;
+  /** absent: those of the source */
+  readonly chatTemplateKwargs?: Checkpoint["chatTemplateKwargs"] | undefined;
+}
+
+/**
+ * @param output a folder, or for Switchyard's format a .pt file
+ * @throws JudgeError `checkpoint` for a source that cannot be read, or a head that the format cannot hold
+ */
+export async function convert(
+  input: string,
+  output: string,
+  { format, chatTemplateKwargs }: ConvertOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const checkpoint = await loadCheckpoint(input);
+  await save({ ...checkpoint, ...(chatTemplateKwargs && { chatTemplateKwargs }) }, output, format);
+  const written = await loadCheckpoint(output);
+  terminal.print(
+    `${output}: ${written.format}, hash ${written.hash}, ${written.head.outputNames.length} output(s)`,
+  );
+}
+
+async function save(checkpoint: Checkpoint, output: string, format: WritableFormat): Promise<void> {
+  if (format === "switchyard-0.3.0") {
+    if (!isTorchFile(output))
+      throw new JudgeError("usage", `${output}: Switchyard's format is one file; name it NAME.pt`);
+    await saveFile(output, writeSwitchyard(checkpoint));
+    return;
+  }
+  if (isTorchFile(output))
+    throw new JudgeError("usage", `${output}: ${format} is a folder; leave .pt out of its name`);
+  const files =
+    format === "router-json-1" ? writeRouterJson1(checkpoint) : writeRouterJson2(checkpoint, sha256);
+  const { selftest, notice } = checkpoint;
+  const beside = {
+    "selftest.json": selftest && writeSelftest(selftest),
+    "notice.txt":
+      notice === null
+        ? null
+        : new TextEncoder().encode(`${notice}
+`),
+  };
+  const present = Object.entries(beside).filter((entry): entry is [string, Uint8Array] => entry[1] !== null);
+  const stale = Object.keys(beside).filter((name) => !present.some(([other]) => other === name));
+  await saveFiles(output, { ...files, ...Object.fromEntries(present) }, stale);
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,52 @@
+// The part of `routes check` that is about custom mode: whether route and judge agree on groups, selector and schema.
+
+import { pointerPath, renderCustom } from "../../answer/custom.js";
+import { createSchemaValidator, schemaText } from "../../answer/schema-validator.js";
+import type { JudgeConfig } from "../../config/config.js";
+import type { Report } from "./finding.js";
+import type { RouteTable } from "./routes-file.js";
+
+/** @param place of the route's table */
+export function checkCustomRoute(
+  { models = {}, policy, response_schema: schema }: RouteTable,
+  place: readonly string[],
+  { id, custom }: JudgeConfig,
+  report: Report,
+): void {
+  if (custom === null) {
+    const message = `judge ${id} has no table [judges.${id}.custom], so that default_target gets every request; write that table, or mode = "capability"`;
+    report("error", [...place, "mode"], message);
+    return;
+  }
+  const groups = Object.keys(custom.targets);
+  const lacking = groups.filter((group) => !Object.hasOwn(models, group));
+  if (lacking.length > 0) {
+    const message = `models has no ${lacking.join(", ")}, which judge ${id} may answer; write ${lacking[0]} = [target]`;
+    report("error", [...place, "models"], message);
+  }
+  const { pointer } = custom;
+  if (policy?.selector !== undefined && policy.selector !== pointer) {
+    const message = `judge ${id} answers at ${pointer}, so that default_target gets every request; write selector = "${pointer}"`;
+    report("error", [...place, "policy"], message);
+  }
+  const parsed = schema === undefined ? undefined : parse(schema);
+  if (parsed === undefined) return;
+  const text = schemaText(parsed);
+  const validate = createSchemaValidator();
+  const path = pointerPath(pointer);
+  const accepts = (group: string) =>
+    text !== null && validate(text, renderCustom({ ...custom, path }, group));
+  const refused = groups.filter((group) => accepts(group) !== true);
+  if (refused.length === 0) return;
+  const message = `this schema does not take what judge ${id} answers for ${refused.join(", ")}; allow it, or give the judge's template what the schema wants`;
+  report("error", [...place, "response_schema"], message);
+}
+
+/** undefined for a text that is not JSON, with which Switchyard does not start. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+// The texts a user pastes: curl, and Switchyard's routes.toml for a configuration.
+
+import { type CustomSettings, pointerPath } from "../../answer/custom.js";
+import type { Config, JudgeConfig } from "../../config/config.js";
+
+/** Added to the judge's own deadline for the router's timeout: transport and a restart of the router's connection. */
+const routerMarginMs = 3000;
+
+/** The base URL that a client on this machine uses, e.g. `http://127.0.0.1:8080`. */
+export function baseUrl(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** A curl that asks the first judge, as one line. */
+export function curlLine(url: string, judge: string): string {
+  const body = { model: judge, messages: [{ role: "user", content: "What is the capital of France?" }] };
+  return `curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
+}
+
+/** A whole routes.toml for Switchyard 0.3.0 that uses the first judge; the models' lines are the user's to fill in. */
+export function routesToml({ judges, runtime }: Config, url: string): string {
+  const [{ custom }] = judges as readonly [JudgeConfig];
+  const groups = custom === null ? ["weak", "strong"] : Object.keys(custom.targets);
+  const targets = [
+    ...judges.map(({ id }, index) => targetTable(judgeTarget(index), id, "judge")),
+    ...groups.map((group) => targetTable(group, `${group}-model`, "models")),
+  ];
+  return `schema_version = 1
+
+[llm_clients.judge]
+format = "openai_chat"
+base_url = "${url}/v1"
+timeout_ms = ${runtime.deadlineMs + routerMarginMs}
+
+# your models: replace base_url and the ids
+[llm_clients.models]
+format = "openai_chat"
+base_url = "http://127.0.0.1:9000/v1"
+
+${targets.join("\n\n")}
+
+[routes.auto]
+id = "auto"
+type = "llm_classifier"
+${custom === null ? capabilityRoute : customRoute(custom)}
+`;
+}
+
+const capabilityRoute = `mode = "capability"
+classifier_target = "${judgeTarget(0)}"
+strong_target = "strong"
+weak_target = "weak"
+base_threshold = 0.80
+threshold_step = 0.0`;
+
+/** A route of custom mode that takes what the judge's table answers. */
+function customRoute(custom: CustomSettings): string {
+  const groups = Object.keys(custom.targets);
+  const list = (names: readonly string[]) => `[${names.map(tomlString).join(", ")}]`;
+  const models = groups.map((group) => `${tomlKey(group)} = ${list([group])}`).join(", ");
+  const schema = JSON.stringify(schemaOf(pointerPath(custom.pointer), groups));
+  return `mode = "custom"
+models = { judge = ["${judgeTarget(0)}"], any = ${list(groups)}, ${models} }
+default_target = ${tomlString(custom.defaultGroup)}
+prompt = "Which group of models solves this task?"
+response_schema = ${schema.includes("'") ? tomlString(schema) : `'${schema}'`}
+policy = { type = "target_selector", selector = ${tomlString(custom.pointer)} }`;
+}
+
+/** Objects along the pointer, and one of the groups at its end. */
+function schemaOf([key, ...rest]: readonly string[], groups: readonly string[]): object {
+  if (key === undefined) return { type: "string", enum: groups };
+  return { type: "object", properties: { [key]: schemaOf(rest, groups) }, required: [key] };
+}
+
+function targetTable(name: string, id: string, client: string): string {
+  return `[targets.${tomlKey(name)}]\nid = ${tomlString(id)}\nllm_client = "${client}"`;
+}
+
+function judgeTarget(index: number): string {
+  return index === 0 ? "prefill" : `prefill_${index + 1}`;
+}
+
+function tomlKey(name: string): string {
+  return /^[\w-]+$/.test(name) ? name : tomlString(name);
+}
+
+/** JSON's escapes are TOML's, but for DEL, which names cannot hold. */
+function tomlString(text: string): string {
+  return JSON.stringify(text);
+}

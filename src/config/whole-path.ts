@@ -1,0 +1,13 @@
+// A path that a user wrote, made whole.
+import { resolve } from "node:path";
+import { JudgeError } from "../errors.js";
+
+/**
+ * @param base what a relative path starts from
+ * @param place how the user calls it, such as a setting or an option
+ * @throws JudgeError `config` for a leading ~, which a shell alone knows: it would name a folder of that name
+ */
+export function wholePath(base: string, path: string, place: string): string {
+  if (!/^~([\\/]|$)/.test(path)) return resolve(base, path);
+  throw new JudgeError("config", `${place}: found ${path}, and ~ means no folder here; write the path whole`);
+}

@@ -1,0 +1,31 @@
+// How many tokens a model really takes. Its configuration may claim more than its position embeddings have: RoBERTa's say
+// 514, of which 512 are for texts.
+import { JudgeError } from "../../../errors.js";
+
+/** More is not tried: it is as long as a judge reads unless told otherwise, and a longer run costs its square. */
+const longestTrial = 2048;
+
+/**
+ * The claimed number where a run of so many tokens works, else the largest that works.
+ *
+ * @param runs whether a run of so many tokens works
+ * @throws JudgeError `encoder` for a model that runs no token
+ */
+export async function usableTokens(
+  claimed: number,
+  runs: (tokens: number) => Promise<boolean>,
+): Promise<number> {
+  let failing = Math.min(claimed, longestTrial);
+  if (await runs(failing)) return claimed;
+  let working = 0;
+  while (failing - working > 1) {
+    const tokens = (working + failing) >> 1;
+    if (await runs(tokens)) working = tokens;
+    else failing = tokens;
+  }
+  if (working > 0) return working;
+  throw new JudgeError(
+    "encoder",
+    "model.onnx cannot run a single token; export it with inputs and outputs of any batch and sequence size",
+  );
+}

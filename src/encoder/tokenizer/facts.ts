@@ -1,0 +1,17 @@
+// What an encoder's facts say of its tokenizer.
+import { createHash } from "node:crypto";
+import type { EncoderFacts } from "../encoder.js";
+import type { Tokenizer, TokenizerFiles } from "./tokenizer.js";
+
+export function tokenizerFacts(
+  { chatTemplate }: TokenizerFiles,
+  tokenizer: Tokenizer,
+): Pick<EncoderFacts, "chatTemplateHash" | "frameTokens"> {
+  return {
+    chatTemplateHash: chatTemplate && createHash("sha256").update(chatTemplate).digest("hex"),
+    frameTokens: {
+      none: tokenizer.frameSize("none"),
+      chat: chatTemplate === null ? 0 : tokenizer.frameSize("chat"),
+    },
+  };
+}

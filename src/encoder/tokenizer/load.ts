@@ -1,0 +1,10 @@
+// The tokenizer for whoever can do without it until then: its module is imported at the first call, since it stands on
+// onnxruntime, which not every system can load.
+import { importNative } from "../process/native-fault.js";
+import type { Tokenizer, TokenizerFiles } from "./tokenizer.js";
+
+/** @throws JudgeError `encoder` as createTokenizer, and where onnxruntime cannot be loaded */
+export async function loadTokenizer(files: TokenizerFiles): Promise<Tokenizer> {
+  const { createTokenizer } = await importNative(() => import("./tokenizer.js"));
+  return createTokenizer(files);
+}

@@ -1,0 +1,175 @@
+// Text → token ids by a view. The user's text is tokenised without the special tokens, so that a text that spells
+// `<|im_end|>` or `[CLS]` stays text; the template's own ids are made once. Reads no file.
+import { PreTrainedTokenizer } from "@huggingface/transformers";
+import { JudgeError } from "../../errors.js";
+import { runBounded } from "../../input/bounded-run.js";
+import type { Tokens, View } from "../encoder.js";
+import { bertLetters } from "./bert-letters.js";
+import { chatRenderer, someDate } from "./chat-template.js";
+import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
+import { createReadableCheck, type TemplateWords } from "./readable-tokens.js";
+import { cutTokens } from "./truncate.js";
+
+/** The parsed files of a tokenizer folder. */
+export interface TokenizerFiles {
+  readonly tokenizer: TokenizerJson;
+  readonly config: Record<string, unknown>;
+  /** Jinja source of the chat template; null for encoders without one */
+  readonly chatTemplate: string | null;
+}
+
+export interface TokenizerJson {
+  readonly added_tokens?: readonly AddedToken[];
+  readonly normalizer?: unknown;
+}
+
+export interface Tokenizer {
+  /**
+   * @param text already cut to the characters that a view looks at (truncate.ts)
+   * @throws JudgeError `encoder_error` for a text the tokenizer cannot take
+   */
+  tokenize(text: string, view: View): Tokens;
+  /** Tokens a view needs beside the user's text; `maxTokens` must exceed it. */
+  frameSize(template: View["template"]): number;
+  /** The ids that every text of the view starts with, unless its first characters merge with the template's last ones. */
+  sharedPrefix(view: Pick<View, "template" | "templateArguments">): readonly number[];
+}
+
+/** To take a template apart: a hundredth is enough. */
+const frameMs = 1000;
+
+/**
+ * @throws JudgeError `encoder` when the tokenizer cannot be built, or when tokenising the parts one by one does not
+ *   give the ids of the whole (checked on a few texts)
+ */
+export function createTokenizer(files: TokenizerFiles): Tokenizer {
+  try {
+    return assembleTokenizer(files);
+  } catch (error) {
+    throw error instanceof JudgeError ? error : unusable(error);
+  }
+}
+
+function assembleTokenizer(files: TokenizerFiles): Tokenizer {
+  const specialTokens = (files.tokenizer.added_tokens ?? []).filter((token) => token.special);
+  const specialIds = new Set(specialTokens.map((token) => token.id));
+  const plain = buildTokenizer(
+    {
+      ...files.tokenizer,
+      added_tokens: (files.tokenizer.added_tokens ?? []).filter((token) => !token.special),
+    },
+    files.config,
+  );
+  const whole = buildTokenizer(files.tokenizer, files.config);
+  const repair = bertLetters(files.tokenizer.normalizer);
+  const unknownId = whole.unk_token_id as number | undefined;
+
+  /** Ids of user text; a special id that the vocabulary itself yields becomes the unknown token. */
+  const plainIds = (text: string): number[] => {
+    const ids = plain.encode(repair(text), { add_special_tokens: false });
+    if (!ids.some((id) => specialIds.has(id) && id !== unknownId)) return ids;
+    return ids.flatMap((id) => (!specialIds.has(id) ? [id] : unknownId === undefined ? [] : [unknownId]));
+  };
+
+  const bare = runBounded(frameMs, endless, () => {
+    const frame = bareFrame(whole);
+    checkFrame(frame, plainIds, (text) => whole.encode(text));
+    return frame;
+  });
+  /** by the template's arguments; few, since they come from checkpoints */
+  const chatFrames = new Map<string, Frame>();
+  const chatFrameFor = (source: string, templateArguments: NonNullable<View["templateArguments"]>): Frame =>
+    runBounded(frameMs, endless, () => {
+      const render = chatRenderer(whole, { source, templateArguments });
+      const frame = chatFrame(whole, specialTokens, render);
+      checkFrame(frame, plainIds, (text) => whole.encode(render(text), { add_special_tokens: false }));
+      return frame;
+    });
+  /** of a text in the template without arguments; one that prints the date takes none without a date */
+  const measuredFrame = files.chatTemplate === null ? bare : chatFrameFor(files.chatTemplate, someDate);
+
+  const sharedPrefixes = new WeakMap<Frame, readonly number[]>();
+  const templateWords = new WeakMap<Frame, TemplateWords>();
+  const wordsOf = (frame: Frame) => {
+    const known = templateWords.get(frame) ?? { lead: plainIds(frame.lead), trail: plainIds(frame.trail) };
+    templateWords.set(frame, known);
+    return known;
+  };
+
+  const frameOf = ({
+    template,
+    templateArguments = {},
+  }: Pick<View, "template" | "templateArguments">): Frame => {
+    if (template === "none") return bare;
+    if (files.chatTemplate === null) {
+      throw new JudgeError("encoder", "the encoder has no chat template, but the judge's view wants one");
+    }
+    const key = JSON.stringify(templateArguments);
+    const frame = chatFrames.get(key) ?? chatFrameFor(files.chatTemplate, templateArguments);
+    chatFrames.set(key, frame);
+    return frame;
+  };
+
+  const isReadable = createReadableCheck({
+    decode: (ids) => plain.decode(ids, { clean_up_tokenization_spaces: false }),
+    unknownId,
+  });
+
+  return {
+    tokenize(text, view) {
+      if (typeof text !== "string") throw new JudgeError("encoder_error", "only a string can be tokenised");
+      const frame = frameOf(view);
+      const words = wordsOf(frame);
+      const parts = {
+        prefix: frame.prefixIds,
+        text: plainIds(frame.segment(text)),
+        suffix: frame.suffixIds,
+        lead: words.lead.length,
+        trail: words.trail.length,
+        suffixIsText: view.template === "chat",
+      };
+      const cut = cutTokens(parts, view.maxTokens, view.truncation);
+      return isReadable(cut.ids, parts, words, view) ? cut : { ...cut, unreadable: true };
+    },
+    sharedPrefix(view) {
+      const frame = frameOf(view);
+      const known = sharedPrefixes.get(frame);
+      if (known !== undefined) return known;
+      const [first, second] = ["Hello", "7"].map((text) => [
+        ...frame.prefixIds,
+        ...plainIds(frame.segment(text)),
+      ]) as [number[], number[]];
+      const prefix = first.slice(
+        0,
+        first.findIndex((id, index) => id !== second[index]),
+      );
+      sharedPrefixes.set(frame, prefix);
+      return prefix;
+    },
+    frameSize(template) {
+      const frame = template === "none" ? bare : measuredFrame;
+      return frame.prefixIds.length + frame.suffixIds.length + plainIds(frame.segment("")).length;
+    },
+  };
+}
+
+function endless(): JudgeError {
+  return new JudgeError(
+    "encoder",
+    `the chat template, or a pattern of tokenizer.json, has not ended after ${frameMs} ms; restore both from the encoder's original files`,
+  );
+}
+
+function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown>): PreTrainedTokenizer {
+  try {
+    return new PreTrainedTokenizer(tokenizer, config);
+  } catch (error) {
+    throw unusable(error);
+  }
+}
+
+function unusable(cause: unknown): JudgeError {
+  return new JudgeError("encoder", "tokenizer.json is not a tokenizer that Transformers.js can use", {
+    cause,
+  });
+}

@@ -1,0 +1,147 @@
+// Reads the bytes of a request's body: bounded in size and time, and together with all other bodies.
+import type { IncomingMessage } from "node:http";
+import { JudgeError } from "../../errors.js";
+import { newestRequest, uploadBroken, uploadFault } from "../connection/connection.js";
+import type { BodyBudget } from "./budget.js";
+
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  /** counted from the start of reading: the whole body must be in by then */
+  readonly requestTimeoutMs: number;
+  /** of all large bodies together; absent: no bound */
+  readonly budget?: BodyBudget;
+}
+
+/** Bodies up to this size are read at once: a router's requests never wait behind large ones. */
+const alwaysReadBytes = 64 * 2 ** 10;
+
+/** What glibc gives back to the system whenever it is freed; smaller blocks it may keep for good (M_MMAP_THRESHOLD). */
+const givenBackBytes = 33 * 2 ** 20;
+/** From this size on a body is worth a larger block, of which only what is written takes memory. */
+const worthwhileBytes = 4 * 2 ** 20;
+
+/**
+ * @throws JudgeError `body_too_large` after the upload has been drained, `request_timeout`, `overloaded`, `client_gone`,
+ *   or what its upload broke off with
+ */
+export async function readUpload(incoming: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const { maxBodyBytes } = limits;
+  // what has come already needs neither a timer nor listeners
+  if (incoming.complete && !incoming.destroyed && incoming.readableLength <= maxBodyBytes)
+    return (incoming.read() as Buffer | null) ?? Buffer.alloc(0);
+  const { "content-length": length } = incoming.headers;
+  if (length === undefined) return await collect(incoming, limits, null);
+  const size = Number(length);
+  if (size > maxBodyBytes) return await collect(incoming, limits, Buffer.alloc(0));
+  if (size > alwaysReadBytes) await roomFor(incoming, size, limits);
+  return await collect(incoming, limits, allocate(size));
+}
+
+/**
+ * Into one buffer: of many small ones the memory would not come back, since what is allocated in between lies among them.
+ * Past the limit the rest is read and thrown away: a client that is still sending would miss the answer.
+ *
+ * @param declared takes the body, which has this size; null: its size is not known
+ */
+function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer | null): Promise<Buffer> {
+  const { maxBodyBytes, requestTimeoutMs } = limits;
+  return new Promise((resolve, reject) => {
+    let whole = declared ?? Buffer.allocUnsafeSlow(Math.min(alwaysReadBytes, maxBodyBytes));
+    let size = 0;
+    /** for room, with a chunk in hand */
+    let isWaiting = false;
+    let timer: NodeJS.Timeout | undefined;
+    const fail = (error: unknown) => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    const flow = () => {
+      timer = setTimeout(() => fail(tooSlow("send it faster")), requestTimeoutMs);
+      incoming.resume();
+    };
+    const finish = () => {
+      if (isWaiting) return;
+      clearTimeout(timer);
+      if (size <= maxBodyBytes) return resolve(whole.subarray(0, size));
+      reject(new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`));
+    };
+    const take = (chunk: Buffer) => {
+      const start = size;
+      size += chunk.length;
+      // one that has said too large a size is not kept at all
+      if (size > maxBodyBytes || whole.length === 0) return;
+      if (size <= whole.length) {
+        whole.set(chunk, start);
+        return;
+      }
+      clearTimeout(timer);
+      incoming.pause();
+      isWaiting = true;
+      const goOn = () => {
+        isWaiting = false;
+        whole = grown(whole.subarray(0, start), chunk, maxBodyBytes);
+        if (incoming.readableEnded) finish();
+        else flow();
+      };
+      roomFor(incoming, maxBodyBytes, limits).then(goOn).catch(fail);
+    };
+    const broken = () => fail(uploadFault(incoming)!);
+    if (uploadFault(incoming)) return broken();
+    if (incoming.destroyed) return fail(clientGone());
+    incoming.once(uploadBroken, broken).on("data", take);
+    incoming.once("end", finish);
+    incoming.once("error", (cause) => fail(clientGone(cause)));
+    incoming.once("close", () => {
+      // an error takes its stack, which costs more than reading a small body
+      if (!incoming.readableEnded) fail(clientGone());
+    });
+    flow();
+  });
+}
+
+function allocate(size: number): Buffer {
+  if (size < worthwhileBytes) return Buffer.allocUnsafeSlow(size);
+  return Buffer.allocUnsafeSlow(Math.max(size, givenBackBytes)).subarray(0, size);
+}
+
+function grown(start: Buffer, next: Buffer, size: number): Buffer {
+  const larger = allocate(size);
+  larger.set(start);
+  larger.set(next, start.length);
+  return larger;
+}
+
+/** Until there is room for so many bytes the body is not read on; the room is given back with the answer. */
+async function roomFor(
+  incoming: IncomingMessage,
+  bytes: number,
+  { budget, requestTimeoutMs }: BodyLimits,
+): Promise<void> {
+  if (budget === undefined) return;
+  const place = budget.take(bytes);
+  newestRequest(incoming.socket)?.outgoing.once("close", place.release);
+  let timer: NodeJS.Timeout | undefined;
+  let leave = () => {};
+  const givenUp = new Promise<never>((_, reject) => {
+    // a body that is whole closes too
+    leave = () => {
+      if (!incoming.readableEnded) reject(clientGone());
+    };
+    timer = setTimeout(() => reject(tooSlow("too many large ones are being sent")), requestTimeoutMs);
+    incoming.once("close", leave);
+  });
+  try {
+    await Promise.race([place.room, givenUp]);
+  } finally {
+    clearTimeout(timer);
+    incoming.off("close", leave);
+  }
+}
+
+function tooSlow(remark: string): JudgeError {
+  return new JudgeError("request_timeout", `the request was not complete in time; ${remark}`);
+}
+
+function clientGone(cause?: Error): JudgeError {
+  return new JudgeError("client_gone", "the client left while it sent the body", { cause });
+}

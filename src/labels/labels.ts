@@ -1,0 +1,77 @@
+// Label files → rows: which model solved which prompt. The forms are read in labels-csv.ts and labels-jsonl.ts, records of
+// one prompt become one row in labels-merge.ts.
+import { JudgeError } from "../errors.js";
+import { readCsvLabels } from "./csv-rows.js";
+import { readJsonlLabels } from "./jsonl-rows.js";
+import type { TextReader } from "./label-record.js";
+import { type MergeReport, mergeRecords } from "./merge.js";
+import { countLabels, type LabelProblem, labelProblems, type OutputCount } from "./report.js";
+
+/** One prompt with what is known of every output. */
+export interface LabelRow {
+  /** as in the file, else `row-N` after the first record */
+  readonly id: string;
+  /** the judged text */
+  readonly text: string;
+  readonly split: string | null;
+  readonly group: string | null;
+  /** how the labels came about, e.g. measured or distilled */
+  readonly source: string | null;
+  /** above 0; 1 where the file gives none */
+  readonly weight: number;
+  /** in the order of `outputNames`: share of the answers that solve it, 0…1; null: not known, to be masked */
+  readonly labels: readonly (number | null)[];
+  /** in the same order: answers that the share is of; 0 where it is not known */
+  readonly samples: readonly number[];
+  /** how often the file has this prompt (for one output) */
+  readonly copies: number;
+}
+
+export interface Labels {
+  readonly outputNames: readonly string[];
+  readonly rows: readonly LabelRow[];
+  /** by output; null where the file has none */
+  readonly medianOutputTokens: readonly (number | null)[];
+  readonly report: LabelReport;
+}
+
+/** What a user should know of the file; nothing here stops a training. */
+export interface LabelReport extends MergeReport {
+  /** fields of JSON lines that nothing reads */
+  readonly ignoredFields: readonly string[];
+  /** over all rows; see labels-report.ts for those of a split */
+  readonly outputs: readonly OutputCount[];
+  readonly problems: readonly LabelProblem[];
+}
+
+export type LabelFormat = "csv" | "jsonl";
+
+/**
+ * @param content the whole file
+ * @throws JudgeError `usage` naming row, line and column of the first fault
+ */
+export function parseLabels(content: string, format: LabelFormat, reader: TextReader): Labels {
+  const ignored = new Set<string>();
+  const records =
+    format === "csv" ? readCsvLabels(content, reader) : readJsonlLabels(content, reader, ignored);
+  const { outputNames, rows, medianOutputTokens, report } = mergeRecords(records);
+  if (rows.length === 0)
+    throw new JudgeError("usage", "the file has no rows; wanted one for every labelled prompt");
+  const outputs = countLabels(rows, outputNames);
+  return {
+    outputNames,
+    rows,
+    medianOutputTokens,
+    report: { ...report, ignoredFields: [...ignored], outputs, problems: labelProblems(outputs) },
+  };
+}
+
+/** The rows with their labels in another order of outputs, such as a checkpoint's; null for outputs the labels lack. */
+export function withOutputs({ outputNames, rows }: Labels, wanted: readonly string[]): LabelRow[] {
+  const places = wanted.map((name) => outputNames.indexOf(name));
+  return rows.map((row) => ({
+    ...row,
+    labels: places.map((place) => row.labels[place] ?? null),
+    samples: places.map((place) => row.samples[place] ?? 0),
+  }));
+}

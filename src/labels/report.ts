@@ -1,0 +1,83 @@
+// What can be told of labels without training anything: how many of each kind, and what would make a judge poor.
+
+import { aucHalfWidth } from "../evaluate/metrics.js";
+import type { LabelRow } from "./labels.js";
+
+export interface OutputCount {
+  readonly output: string;
+  /** with a label */
+  readonly rows: number;
+  /** sum of the rows' shares, and what they lack of `rows` */
+  readonly solved: number;
+  readonly failed: number;
+  /** null labels, which are masked */
+  readonly missing: number;
+  /** of all rows */
+  readonly answers: number;
+  /** rows whose answers differ: their share is neither 0 nor 1 */
+  readonly mixed: number;
+}
+
+export type LabelProblem =
+  /** no label at all, or labels of one class only: nothing can be learned */
+  | { readonly kind: "no_labels" | "one_class"; readonly output: string }
+  /** fewer labelled rows than `wanted` */
+  | { readonly kind: "few_rows"; readonly output: string; readonly rows: number; readonly wanted: number }
+  /** fewer rows of the rarer class than `wanted`, mixed rows counted by their share */
+  | { readonly kind: "rare_class"; readonly output: string; readonly rows: number; readonly wanted: number };
+
+export interface LabelLimits {
+  readonly rows: number;
+  readonly rarerClass: number;
+}
+
+/** Below these an AUC has an interval of ± 0.1 and more, and a head of 50 features mostly learns noise. */
+export const usualLimits: LabelLimits = { rows: 200, rarerClass: 30 };
+
+/** From here on an AUC is known to about ± 0.03, and judges can be told apart. */
+const tellingRows = 1000;
+/** Of judges that are worth having; at 0.8 the interval is narrower by a sixth. */
+const usualAuc = 0.7;
+
+/** How well an AUC can be known from labels as few as these; null where they are enough, or of one class. */
+export interface ExpectedInterval {
+  readonly auc: number;
+  /** half the width of its 95 % interval on so many rows */
+  readonly halfWidth: number;
+  readonly wanted: number;
+}
+
+export function expectedInterval({ rows, solved, failed }: OutputCount): ExpectedInterval | null {
+  if (solved === 0 || failed === 0 || rows >= tellingRows) return null;
+  return { auc: usualAuc, halfWidth: aucHalfWidth(usualAuc, { solved, failed }), wanted: tellingRows };
+}
+
+/** Counts by output, of any choice of rows. */
+export function countLabels(rows: readonly LabelRow[], outputNames: readonly string[]): OutputCount[] {
+  return outputNames.map((output, index) => {
+    const shares = rows.map(({ labels }) => labels[index]!).filter((share) => share !== null);
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+    return {
+      output,
+      rows: shares.length,
+      solved: sum(shares),
+      failed: sum(shares.map((share) => 1 - share)),
+      missing: rows.length - shares.length,
+      answers: sum(rows.map(({ samples }) => samples[index]!)),
+      mixed: shares.filter((share) => share > 0 && share < 1).length,
+    };
+  });
+}
+
+/** What is wrong with the labels of each output, worst first; an output has one problem at most. */
+export function labelProblems(counts: readonly OutputCount[], limits = usualLimits): LabelProblem[] {
+  return counts.flatMap(({ output, rows, solved, failed }): LabelProblem[] => {
+    const rarer = Math.min(solved, failed);
+    if (rows === 0) return [{ kind: "no_labels", output }];
+    if (rarer === 0) return [{ kind: "one_class", output }];
+    if (rows < limits.rows) return [{ kind: "few_rows", output, rows, wanted: limits.rows }];
+    if (rarer < limits.rarerClass)
+      return [{ kind: "rare_class", output, rows: Math.floor(rarer), wanted: limits.rarerClass }];
+    return [];
+  });
+}

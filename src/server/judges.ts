@@ -1,0 +1,210 @@
+// Puts judges together, on encoders that run already or on new ones. Names no concrete adapter.
+import { performance } from "node:perf_hooks";
+import { abstainReasons } from "../answer/abstention.js";
+import { fitCustomVerdict } from "../answer/custom.js";
+import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
+import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
+import type { Encoder } from "../encoder/encoder.js";
+import { hashEncoderFolder } from "../encoder/folder.js";
+import { JudgeError, withoutPaths } from "../errors.js";
+import { createJudge } from "../judge/judge.js";
+import type { Judge, JudgeParts } from "../judge/judge-parts.js";
+import { createProbabilityCache, type ProbabilityCache } from "../judge/probability-cache.js";
+import { createRegistry, type Registry } from "../judge/registry.js";
+import { createForwards } from "../judge/shared-runs.js";
+import type { Log } from "../observe/log.js";
+import type { Metrics } from "../observe/metrics.js";
+import type { Envelope } from "../prompt/envelope.js";
+import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
+import { type LoadLimits, loadStep } from "./load-step.js";
+
+/** What is told of everything that happens. */
+export interface Observers {
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** An encoder, and what it was made from. */
+export interface BuiltEncoder {
+  readonly encoder: Encoder;
+  readonly config: EncoderConfig;
+  readonly runtime: EncoderRuntime;
+}
+
+/** Judges that come into service together, on encoders of their own or taken over. */
+export interface Judges {
+  /** what they were made from */
+  readonly config: Config;
+  readonly registry: Registry;
+  readonly encoders: readonly BuiltEncoder[];
+  /** true once `start` has passed */
+  readonly started: boolean;
+  /**
+   * Starts the encoders that do not run yet and passes every judge's selftest. Whoever gives it up closes the encoders.
+   *
+   * @throws JudgeError with the first fault, or the first step that takes too long, one line; the signal's reason
+   */
+  start(signal?: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What judges can be built on. */
+export interface Given {
+  /** started encoders, taken over where configuration and files are still the same */
+  readonly running?: readonly BuiltEncoder[];
+  /** checkpoints by judge id, for who had to read them before; they are not read again */
+  readonly loaded?: ReadonlyMap<string, Checkpoint>;
+  /** outlives the judges: what it holds is found by the hashes of what made it */
+  readonly cache?: ProbabilityCache;
+  /** aborts when nobody wants them any more */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export const clock = () => performance.now();
+
+/**
+ * Loads the checkpoints and builds judges.
+ *
+ * @throws JudgeError `checkpoint` or `config`, or of a step that takes too long; the signal's reason
+ */
+export async function composeJudges(
+  config: Config,
+  observers: Observers,
+  { running = [], loaded = new Map(), cache = createProbabilityCache(0), signal }: Given = {},
+): Promise<Judges> {
+  const { loadTimeoutMs: timeoutMs } = config.runtime;
+  const limits: LoadLimits = { timeoutMs, signal };
+  const checkpoints = await Promise.all(
+    config.judges.map(({ id, checkpoint: path }) => {
+      const step = { code: "checkpoint", late: `judges.${id}: the checkpoint has not been read` } as const;
+      return loaded.get(id) ?? loadStep(step, limits, () => loadCheckpoint(path));
+    }),
+  );
+  const runtime = encoderRuntime(config.runtime);
+  const encoders = await Promise.all(
+    config.encoders.map(async (encoder) => {
+      const step = { code: "encoder", late: `encoder ${encoder.id}: the files have not been read` } as const;
+      const found = await loadStep(step, limits, () => takeOver(running, encoder, runtime));
+      return found ?? { encoder: observedEncoder(encoder, runtime, observers), config: encoder, runtime };
+    }),
+  );
+  const fresh = encoders.filter((built) => !running.includes(built));
+  const forward = createForwards();
+  const judges = config.judges.map((judge, index) => {
+    const { encoder } = encoders.find((built) => built.config.id === judge.encoder)!;
+    return composeJudge(judge, checkpoints[index]!, { encoder, forward, cache }, config, observers.log);
+  });
+  const [first, ...rest] = judges;
+  if (first === undefined) throw new JudgeError("config", "no judge is configured");
+  const ids = (parts: readonly { id: string }[]) => parts.map(({ id }) => id);
+  observers.metrics.expect(ids(config.judges), ids(config.encoders), abstainReasons);
+  let hasStarted = false;
+  return {
+    config,
+    get started() {
+      return hasStarted;
+    },
+    registry: createRegistry([first, ...rest], config.defaultJudge),
+    encoders,
+    async start(signal) {
+      const limits: LoadLimits = { timeoutMs, signal };
+      const started = clock();
+      const startEncoder = ({ encoder }: BuiltEncoder) => {
+        const step = { code: "encoder", late: `encoder ${encoder.id} has not loaded` } as const;
+        return loadStep(step, limits, () => encoder.start());
+      };
+      const prepare = (judge: Judge) => {
+        const step = { code: "checkpoint", late: `judge ${judge.id} has not passed its selftest` } as const;
+        return loadStep(step, limits, () => judge.prepare());
+      };
+      await Promise.all(fresh.map(startEncoder));
+      await Promise.all(judges.map(prepare));
+      hasStarted = true;
+      for (const judge of judges) logReady(judge, clock() - started, observers.log);
+    },
+    async close() {
+      for (const judge of judges) judge.close();
+      await Promise.all(encoders.map(({ encoder }) => encoder.close()));
+    },
+  };
+}
+
+/** The running encoder that `config` describes, unless one of its files has changed. */
+async function takeOver(
+  running: readonly BuiltEncoder[],
+  config: EncoderConfig,
+  runtime: EncoderRuntime,
+): Promise<BuiltEncoder | null> {
+  const wanted = JSON.stringify([config, runtime]);
+  const found = running.find((built) => JSON.stringify([built.config, built.runtime]) === wanted);
+  if (found === undefined) return null;
+  const files = await hashEncoderFolder(config.path);
+  return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
+}
+
+function composeJudge(
+  config: JudgeConfig,
+  checkpoint: Checkpoint,
+  parts: Pick<JudgeParts, "encoder" | "forward" | "cache">,
+  all: Config,
+  log: Log,
+): Judge {
+  const { runtime } = all;
+  return createJudge({
+    id: config.id,
+    aliases: config.aliases,
+    checkpoint,
+    ...parts,
+    output: chooseOutput(config, checkpoint),
+    primaryRule: config.primaryRule,
+    maxTokens: config.maxTokens,
+    truncation: config.truncation,
+    spaces: config.spaces,
+    envelopes: takenOff(all, config, checkpoint),
+    onTruncation: config.onTruncation,
+    message: config.message ?? checkpoint.message,
+    calibration: config.calibration,
+    acceptEncoder: config.acceptEncoder,
+    escalation: config.escalation,
+    custom:
+      config.custom &&
+      fitCustomVerdict(`judges.${config.id}.custom`, config.custom, {
+        names: checkpoint.head.outputNames,
+        costs: checkpoint.costs,
+      }),
+    deadlineMs: runtime.deadlineMs,
+    clock,
+    onFault({ code, message, cause }) {
+      const fault = cause instanceof Error ? cause.name : null;
+      log.fault({ judge: config.id, code, reason: withoutPaths(message), fault });
+    },
+    onHealth(fault) {
+      if (fault === null) log.judgeAnswers({ judge: config.id });
+      else log.judgeSilent({ judge: config.id, code: fault.code, reason: withoutPaths(fault.message) });
+    },
+  });
+}
+
+/** What a judge takes off its texts. A checkpoint that does not say was trained on texts as they came. */
+export function takenOff(
+  { envelopes, ownEnvelopes }: Pick<Config, "envelopes" | "ownEnvelopes">,
+  judge: Pick<JudgeConfig, "envelopes">,
+  { view }: Pick<Checkpoint, "view">,
+): readonly Envelope[] {
+  if ((judge.envelopes ?? view?.envelopes ?? "keep") === "keep") return [];
+  return [...envelopes, ...(view?.own_envelopes ?? []), ...ownEnvelopes];
+}
+
+function chooseOutput({ id, output }: JudgeConfig, { head, path }: Checkpoint): string {
+  const names = head.outputNames;
+  if (output === null && names.length === 1) return names[0]!;
+  if (output !== null && names.includes(output)) return output;
+  const found = output === null ? "is missing" : `"${output}" is not an output of checkpoint ${path}`;
+  const known = names.map((name) => `"${name}"`).join(", ");
+  throw new JudgeError("config", `judges.${id}.output ${found}; wanted one of ${known}`);
+}
+
+function logReady({ id, checkpoint, encoder }: Judge, readyMs: number, log: Log): void {
+  const selftestPrompts = checkpoint.selftest?.prompts.length ?? 0;
+  log.judgeReady({ judge: id, checkpoint: checkpoint.hash, encoder: encoder.id, selftestPrompts, readyMs });
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  abstainingVerdict,
+  abstainReasonOf,
+  abstainReasons,
+  isFailure,
+} from "../../../src/answer/abstention.js";
+import { renderVerdict } from "../../../src/answer/capability.js";
+import { type ErrorCode, JudgeError } from "../../../src/errors.js";
+
+test("an abstention is rule none, boundary unmatched, p_solve 0.0", () => {
+  assert.equal(
+    renderVerdict(abstainingVerdict("why")),
+    '{"crux":"why","primary_rule":"none","capability_boundary":"unmatched","p_solve":0.0}',
+  );
+});
+
+test("an error that is a reason to abstain is that reason, every other is internal", () => {
+  const reasons: Partial<Record<ErrorCode, string>> = {
+    deadline: "deadline",
+    overloaded: "overloaded",
+    encoder_down: "encoder_down",
+    encoder_error: "encoder_error",
+  };
+  const codes: ErrorCode[] = [
+    "deadline",
+    "overloaded",
+    "encoder_down",
+    "encoder_error",
+    "internal",
+    "checkpoint",
+    "config",
+  ];
+  for (const code of codes) {
+    assert.equal(abstainReasonOf(new JudgeError(code, "x")), reasons[code] ?? "internal");
+  }
+});
+
+test("a failure is a reason that an error stands for; the others are in the request or the configuration", () => {
+  assert.equal(new Set(abstainReasons).size, 12);
+  assert.deepEqual(
+    abstainReasons.filter((reason) => !isFailure(reason)),
+    [
+      "no_user_text",
+      "no_opening_text",
+      "unreadable_text",
+      "truncated",
+      "running_transcript",
+      "no_custom_table",
+      "schema_not_met",
+    ],
+  );
+});

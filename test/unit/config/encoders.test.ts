@@ -1,0 +1,94 @@
+// The table of an encoder behind a vLLM server: its defaults, and what each mistake is called.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { VllmEncoderConfig } from "../../../src/config/config.js";
+import { toEncoder } from "../../../src/config/encoders.js";
+import type { EncoderTable } from "../../../src/config/schema.js";
+import { parseConfig } from "../../support/judge-server.js";
+import { refusal } from "../../support/refusal.js";
+
+const table: EncoderTable = {
+  type: "vllm",
+  path: "/models/far",
+  model: "org/far",
+  base_url: "http://127.0.0.1:8000/v1",
+  captured_layers: [13, 7],
+  hidden_states_root: "/dev/shm/judge",
+};
+
+test("only what has no default must be named", () => {
+  assert.deepEqual(toEncoder("far", table, {}), {
+    id: "far",
+    type: "vllm",
+    path: "/models/far",
+    model: "org/far",
+    baseUrls: ["http://127.0.0.1:8000/v1"],
+    servedModel: "org/far",
+    apiKey: null,
+    capturedLayers: [13, 7],
+    layerOffset: 0,
+    hiddenStatesRoot: "/dev/shm/judge",
+    requestTimeoutMs: 10_000,
+    fileTimeoutMs: 1000,
+    retryMs: 1000,
+    maxInFlight: 64,
+    sweepIntervalMs: 60_000,
+    staleMs: 300_000,
+  });
+});
+
+test("the key is the value of the variable that api_key_env names", () => {
+  const found = toEncoder("far", { ...table, api_key_env: "FAR_KEY" }, { FAR_KEY: " k-1\n" });
+  assert.equal((found as VllmEncoderConfig).apiKey, "k-1");
+});
+
+const faults: readonly (readonly [changes: EncoderTable, message: RegExp])[] = [
+  [{ type: undefined }, /type is missing; wanted type = "onnx" or "vllm"/],
+  [{ path: undefined }, /path is missing; wanted the folder of the model's tokenizer.json/],
+  [{ model: undefined }, /model is missing/],
+  [{ base_url: undefined }, /base_url is missing; wanted the server's/],
+  [{ captured_layers: undefined }, /captured_layers is missing/],
+  [{ captured_layers: [1, 2, 1] }, /captured_layers names a layer twice/],
+  [{ layer_offset: -8 }, /layer_offset makes a captured layer negative/],
+  [{ hidden_states_root: undefined }, /hidden_states_root is missing/],
+  [{ api_key_env: "FAR_KEY" }, /api_key_env: FAR_KEY is not set/],
+  [{ api_key_env: "BAD_KEY" }, /api_key_env: BAD_KEY holds more than a key/],
+  [{ file_timeout_ms: 5000, stale_after_ms: 5000 }, /stale_after_ms is 5000, wanted more than/],
+  [{ type: "onnx" }, /base_url is a key of type = "vllm"/],
+];
+for (const [changes, message] of faults) {
+  test(`refused: ${message.source}`, () => {
+    const env = { BAD_KEY: "not a key" };
+    const { message: found } = refusal("config", () => toEncoder("far", { ...table, ...changes }, env));
+    assert.match(found, message);
+    assert.match(found, /^encoders\.far\./);
+  });
+}
+
+test("the file's own words are checked, and its folders are relative to it", () => {
+  const toml = `[encoders.far]
+type = "vllm"
+path = "model"
+served_model = "far"
+base_url = ["http://127.0.0.1:8000/v1", "https://second/v1"]
+captured_layers = [0]
+hidden_states_root = "states"
+[judges.far]
+checkpoint = "head"
+encoder = "far"
+`;
+  const [encoder] = parseConfig(toml).encoders as VllmEncoderConfig[];
+  assert.match(encoder!.path, /^\/.*\/model$/);
+  assert.match(encoder!.hiddenStatesRoot, /^\/.*\/states$/);
+  assert.equal(encoder!.baseUrls.length, 2);
+  for (const [line, message] of [
+    ['base_url = "ftp://a"', /encoders\.far\.base_url/],
+    ["captured_layers = []", /encoders\.far\.captured_layers/],
+    ['api_key_env = "A B"', /wanted the name of an environment variable/],
+    ["hidden_state_root = 1", /unknown key encoders\.far\.hidden_state_root.*hidden_states_root/],
+  ] as const) {
+    const key = line.split(" ")[0]!;
+    const changed = toml.replace(new RegExp(`^${key} .*$`, "m"), "").replace("[judges", `${line}\n[judges`);
+    assert.match(refusal("config", () => parseConfig(changed)).message, message);
+  }
+});
