@@ -33,34 +33,66 @@ export type ErrorCode =
   // a bug of this program
   | "internal";
 
-/**
- * An error whose message may be shown to whoever caused it: one line that says what was found, what was wanted and
- * what to do, and holds nothing that a user typed.
- */
+/** What an error says, each a clause without its final stop. None of them holds anything that a user typed. */
+export interface ErrorText {
+  readonly found: string;
+  readonly wanted?: string | null | undefined;
+  /** what to do next */
+  readonly remedy?: string | null | undefined;
+}
+
+export interface ErrorOptions {
+  readonly cause?: unknown;
+  /** where in the request the fault lies, as a path such as `messages[0].content` */
+  readonly param?: string | undefined;
+}
+
+/** An error that may be shown to whoever caused it. Its message is its finding in one line. */
 export class JudgeError extends Error {
   override readonly name = "JudgeError";
+  readonly found: string;
+  readonly wanted: string | null;
+  readonly remedy: string | null;
+  /** null when the fault has no place in the request */
+  readonly param: string | null;
 
   constructor(
     readonly code: ErrorCode,
-    message: string,
-    options?: { cause?: unknown; param?: string },
+    { found, wanted = null, remedy = null }: ErrorText,
+    { cause, param }: ErrorOptions = {},
   ) {
-    super(
-      message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "),
-      options?.cause === undefined ? undefined : { cause: options.cause },
-    );
-    this.param = options?.param ?? null;
+    super(render({ found, wanted, remedy }), cause === undefined ? undefined : { cause });
+    this.found = oneLine(found);
+    this.wanted = wanted === null ? null : oneLine(wanted);
+    this.remedy = remedy === null ? null : oneLine(remedy);
+    this.param = param ?? null;
   }
 
-  /** Where in the request the fault lies, as a path such as `messages[0].content`; null when it has no place. */
-  readonly param: string | null;
+  /** The same error of one part of a whole, such as `encoder minilm`. */
+  within(place: string): JudgeError {
+    const { code, found, wanted, remedy } = this;
+    return new JudgeError(code, { found: `${place}: ${found}`, wanted, remedy }, { cause: this });
+  }
+}
+
+function render({ found, wanted, remedy }: ErrorText): string {
+  const whole = wanted === null ? found : `${found}, wanted ${wanted}`;
+  return oneLine(remedy === null ? whole : `${whole}; ${remedy}`);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
 /** `error` itself if it is ours, otherwise a JudgeError `internal` that keeps it as its cause. */
 export function asJudgeError(error: unknown): JudgeError {
   return error instanceof JudgeError
     ? error
-    : new JudgeError("internal", "internal error of the judge; see its log", { cause: error });
+    : new JudgeError(
+        "internal",
+        { found: "internal error of the judge", remedy: "see its log" },
+        { cause: error },
+      );
 }
 
 /**

@@ -19,7 +19,7 @@ async function main(): Promise<number> {
     // before a command is imported: an older Node does not even link it
     if (!isNewEnough(process.versions.node, engines.node)) {
       const finding = `found Node ${process.versions.node}, wanted ${engines.node}`;
-      throw new JudgeError("usage", `${finding}; install a newer Node`);
+      throw new JudgeError("usage", { found: finding, remedy: "install a newer Node" });
     }
     const { runCommand } = await import("./cli/command-line.js");
     return await runCommand(terminal);

@@ -38,7 +38,8 @@ export interface CapabilityVerdict {
  * @throws JudgeError `internal` for a p_solve outside of [0, 1]
  */
 export function renderVerdict({ crux, primaryRule, pSolve }: CapabilityVerdict): string {
-  if (!(pSolve >= 0 && pSolve <= 1)) throw new JudgeError("internal", "p_solve is not within 0 and 1");
+  if (!(pSolve >= 0 && pSolve <= 1))
+    throw new JudgeError("internal", { found: "p_solve is not within 0 and 1" });
   const boundary = boundaryOfRule[primaryRule];
   const p = Number.isInteger(pSolve) ? pSolve.toFixed(1) : String(pSolve);
   return `{"crux":${JSON.stringify(crux)},"primary_rule":"${primaryRule}","capability_boundary":"${boundary}","p_solve":${p}}`;

@@ -21,10 +21,9 @@ export function parseCruxSentences(content: unknown): CruxSentences {
   const result = CruxSentences.safeParse(content);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
-  throw new JudgeError(
-    "config",
-    `prompts/crux.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
-  );
+  throw new JudgeError("config", {
+    found: `prompts/crux.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
+  });
 }
 
 /** The sentence for a judged prompt, or for an abstention with `reason`. */

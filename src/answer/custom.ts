@@ -41,7 +41,7 @@ export interface Outputs {
  */
 export function fitCustomVerdict(place: string, settings: CustomSettings, outputs: Outputs): CustomVerdict {
   const refuse = (finding: string): never => {
-    throw new JudgeError("config", `${place}.${finding}`);
+    throw new JudgeError("config", { found: `${place}.${finding}` });
   };
   const { targets, costs, rule, defaultGroup } = settings;
   const groups = Object.keys(targets);

@@ -12,18 +12,19 @@ export function checkHead(head: HeadWeights): void {
   head.outputNames.forEach((name, output) => {
     const platt = head.calibration[output];
     if (platt?.slope === 0) {
-      throw new JudgeError(
-        "checkpoint",
-        `the calibration of output "${name}" has slope 0, with which all texts get one probability; train it again, or set it to null`,
-      );
+      throw new JudgeError("checkpoint", {
+        found: `the calibration of output "${name}" has slope 0, with which all texts get one probability`,
+        remedy: "train it again, or set it to null",
+      });
     }
     const finding = outside(raw[output]!) ?? outside(calibrated[output]!);
     if (finding === null) return;
     const part = outside(raw[output]!) === null ? "the calibration" : "the weights";
-    throw new JudgeError(
-      "checkpoint",
-      `output "${name}" comes to ${finding} for the mean of its training by ${part}, wanted a probability between 0 and 1; the file is damaged, or the training failed: restore it or train again`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `output "${name}" comes to ${finding} for the mean of its training by ${part}`,
+      wanted: "a probability between 0 and 1",
+      remedy: "the file is damaged, or the training failed: restore it or train again",
+    });
   });
 }
 

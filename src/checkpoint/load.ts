@@ -47,7 +47,11 @@ export async function loadCheckpoint(path: string): Promise<Checkpoint> {
     if (!(error instanceof JudgeError)) throw error;
     const finding = error.message.replace(/^safetensors: /, "router.safetensors: ");
     const remedy = finding.includes("; ") ? "" : "; restore the file from the checkpoint's original";
-    throw new JudgeError("checkpoint", `checkpoint ${path}: ${finding}${remedy}`, { cause: error });
+    throw new JudgeError(
+      "checkpoint",
+      { found: `checkpoint ${path}: ${finding}${remedy}` },
+      { cause: error },
+    );
   }
 }
 
@@ -79,7 +83,9 @@ async function loadFolder(folder: string): Promise<Checkpoint> {
   if ((metadata as { format_version?: unknown } | null)?.format_version === 2) {
     const checked = parseRouterJson2(metadata);
     if (checked.tensor_sha256 !== files["router.safetensors"]) {
-      throw new JudgeError("checkpoint", "router.safetensors has another SHA-256 than router.json says");
+      throw new JudgeError("checkpoint", {
+        found: "router.safetensors has another SHA-256 than router.json says",
+      });
     }
     return { ...common, ...readRouterJson2(checked, tensors()) };
   }
@@ -149,6 +155,10 @@ function parseJson(bytes: Buffer, name: string): unknown {
     return JSON.parse(decodeText(bytes, name, "checkpoint"));
   } catch (error) {
     if (error instanceof JudgeError) throw error;
-    throw new JudgeError("checkpoint", `${name} is not JSON; restore it from the original`, { cause: error });
+    throw new JudgeError(
+      "checkpoint",
+      { found: `${name} is not JSON`, remedy: "restore it from the original" },
+      { cause: error },
+    );
   }
 }

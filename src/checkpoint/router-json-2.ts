@@ -101,14 +101,15 @@ export interface RouterJson2Content extends CheckpointContent {
 /** @throws JudgeError `checkpoint` that names the first field that is wrong */
 export function parseRouterJson2(content: unknown): RouterJson2 {
   if (hasPrototypeKey(content))
-    throw new JudgeError("checkpoint", "router.json: holds the key __proto__, which is not known here");
+    throw new JudgeError("checkpoint", {
+      found: "router.json: holds the key __proto__, which is not known here",
+    });
   const result = RouterJson2.safeParse(content);
   if (!result.success) {
     const issue = result.error.issues[0]!;
-    throw new JudgeError(
-      "checkpoint",
-      `router.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `router.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
+    });
   }
   const { output_names: names, calibration, costs, blocks } = result.data;
   const repeated = <T>(values: readonly T[]) =>
@@ -121,7 +122,7 @@ export function parseRouterJson2(content: unknown): RouterJson2 {
     costs !== null && names.some((name) => !Object.hasOwn(costs, name)) && "costs lacks an output",
   ];
   const fault = faults.find((entry) => typeof entry === "string");
-  if (fault !== undefined) throw new JudgeError("checkpoint", `router.json: ${fault}`);
+  if (fault !== undefined) throw new JudgeError("checkpoint", { found: `router.json: ${fault}` });
   return result.data;
 }
 
@@ -161,7 +162,9 @@ function readBlock(reader: TensorReader, block: z.infer<typeof Block>, name: str
           layerScale: reader.read(`${name}.layer_scale`, layerShape),
         };
   if (combination.kind === "standardised_mean" && combination.layerScale.some((scale) => scale <= 0)) {
-    throw new JudgeError("checkpoint", `router.safetensors: ${name}.layer_scale holds a value ≤ 0`);
+    throw new JudgeError("checkpoint", {
+      found: `router.safetensors: ${name}.layer_scale holds a value ≤ 0`,
+    });
   }
   const rawSize = rawSizeOf({ layers, hiddenSize, combination });
   return {

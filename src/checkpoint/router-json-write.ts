@@ -21,10 +21,10 @@ export function writeRouterJson1(content: CheckpointContent): RouterFiles {
   const { head, encoderName } = content;
   const reason = whyNotFormat1(content);
   if (reason !== null) {
-    throw new JudgeError(
-      "checkpoint",
-      `format router-json-1 cannot hold this head: ${reason}; use router-json-2`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `format router-json-1 cannot hold this head: ${reason}`,
+      remedy: "use router-json-2",
+    });
   }
   const [block] = head.blocks;
   const trunk = sharedLayers(head)[0]!.map((layer) => layer.outputSize);

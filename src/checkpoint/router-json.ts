@@ -39,28 +39,30 @@ export function parseRouterJson(content: unknown): RouterJson {
   if (!result.success) {
     const issue = result.error.issues[0]!;
     const place = issue.path.join(".") || "the file";
-    throw new JudgeError(
-      "checkpoint",
-      `router.json: ${place}: ${issue.message}; use a checkpoint of format_version 1`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `router.json: ${place}: ${issue.message}`,
+      remedy: "use a checkpoint of format_version 1",
+    });
   }
   const metadata = result.data;
   const duplicate = (values: readonly unknown[]) =>
     values.find((value, index) => values.indexOf(value) !== index);
   const output = duplicate(metadata.output_names);
   if (output !== undefined) {
-    throw new JudgeError("checkpoint", `router.json: output_names holds ${JSON.stringify(output)} twice`);
+    throw new JudgeError("checkpoint", {
+      found: `router.json: output_names holds ${JSON.stringify(output)} twice`,
+    });
   }
   const layer = duplicate(metadata.extraction_layer_ids);
   if (layer !== undefined) {
-    throw new JudgeError("checkpoint", `router.json: extraction_layer_ids holds ${layer} twice`);
+    throw new JudgeError("checkpoint", { found: `router.json: extraction_layer_ids holds ${layer} twice` });
   }
   const rawSize = metadata.extraction_layer_ids.length * metadata.hidden_size;
   if (metadata.raw_feature_dim !== rawSize) {
-    throw new JudgeError(
-      "checkpoint",
-      `router.json: raw_feature_dim is ${metadata.raw_feature_dim}, wanted layers × hidden_size = ${rawSize}`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `router.json: raw_feature_dim is ${metadata.raw_feature_dim}`,
+      wanted: `layers × hidden_size = ${rawSize}`,
+    });
   }
   return metadata;
 }

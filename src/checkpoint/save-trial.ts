@@ -21,7 +21,7 @@ export async function trySaving(folder: string): Promise<void> {
     const { code } = error as NodeJS.ErrnoException;
     throw new JudgeError(
       "usage",
-      `${folder} cannot be written (${code}); give the path of a writable folder`,
+      { found: `${folder} cannot be written (${code})`, remedy: "give the path of a writable folder" },
       {
         cause: error,
       },

@@ -40,7 +40,7 @@ export async function saveFiles(
     const { code } = error as NodeJS.ErrnoException;
     throw new JudgeError(
       "checkpoint",
-      `${folder} cannot be written (${code}); give the path of a writable folder`,
+      { found: `${folder} cannot be written (${code})`, remedy: "give the path of a writable folder" },
       {
         cause: error,
       },
@@ -62,10 +62,10 @@ export async function refuseForeign(folder: string, names: readonly string[]): P
   if ((await isCheckpointFile(join(folder, seal))) || (await exists(join(folder, partName(seal))))) return;
   for (const name of names) {
     if (!(await exists(join(folder, name)))) continue;
-    throw new JudgeError(
-      "checkpoint",
-      `${folder} has a ${name} that is not of a checkpoint, and it would be lost; give another folder`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `${folder} has a ${name} that is not of a checkpoint, and it would be lost`,
+      remedy: "give another folder",
+    });
   }
 }
 

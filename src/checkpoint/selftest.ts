@@ -41,10 +41,9 @@ export function parseSelftest(content: unknown): Selftest {
   const result = Selftest.safeParse(content);
   if (!result.success) {
     const issue = result.error.issues[0]!;
-    throw new JudgeError(
-      "checkpoint",
-      `selftest.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `selftest.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
+    });
   }
   const { reference, tolerance, files, prompts } = result.data;
   return {

@@ -19,7 +19,7 @@ const fileName = "router.safetensors";
 
 export function createTensorReader(file: SafetensorsFile): TensorReader {
   const unread = new Set(file.tensors.keys());
-  const refuse = (finding: string) => new JudgeError("checkpoint", `${fileName}: ${finding}`);
+  const refuse = (finding: string) => new JudgeError("checkpoint", { found: `${fileName}: ${finding}` });
 
   const read: TensorReader["read"] = (name, shape) => {
     const tensor = file.tensors.get(name);

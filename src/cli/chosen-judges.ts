@@ -103,10 +103,9 @@ export function encoderConfig(config: Config, encoder: string): EncoderConfig {
 async function chosenSetting(config: Config, { judge, checkpoint, encoder }: JudgeChoice): Promise<Setting> {
   if (checkpoint === undefined) return namedSetting(config, judge);
   if (encoder === undefined) {
-    throw new JudgeError(
-      "usage",
-      "--checkpoint needs --encoder: a folder with model.onnx, or a configured encoder",
-    );
+    throw new JudgeError("usage", {
+      found: "--checkpoint needs --encoder: a folder with model.onnx, or a configured encoder",
+    });
   }
   return await checkpointSetting("checkpoint", checkpoint, encoderConfig(config, encoder));
 }
@@ -116,7 +115,10 @@ export function configuredJudge({ judges }: Config, name: string): JudgeConfig {
   const judge = judges.find(({ id, aliases }) => id === name || aliases.includes(name));
   if (judge !== undefined) return judge;
   const known = judges.map(({ id }) => id).join(", ");
-  throw new JudgeError("usage", `--judge: no judge is named "${name}"; wanted one of ${known}`);
+  throw new JudgeError("usage", {
+    found: `--judge: no judge is named "${name}"`,
+    remedy: `wanted one of ${known}`,
+  });
 }
 
 function namedSetting(config: Config, name: string | undefined): Setting {

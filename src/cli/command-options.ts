@@ -95,21 +95,24 @@ export function objectOf(text: string): Record<string, unknown> {
   } catch {}
   if (typeof value === "object" && value !== null && !Array.isArray(value) && !hasPrototypeKey(value))
     return value as Record<string, unknown>;
-  throw new JudgeError("usage", `found ${text}, wanted a JSON object such as {"date_string": "26 Jul 2024"}`);
+  throw new JudgeError("usage", {
+    found: `found ${text}`,
+    wanted: `a JSON object such as {"date_string": "26 Jul 2024"}`,
+  });
 }
 
 /** @throws JudgeError `usage` for what is no number */
 export function numberOf(text: string): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isFinite(value)) return value;
-  throw new JudgeError("usage", `found "${text}", wanted a number`);
+  throw new JudgeError("usage", { found: `found "${text}"`, wanted: "a number" });
 }
 
 /** @throws JudgeError `usage` for what is no number of things */
 export function countOf(text: string): number {
   const value = numberOf(text);
   if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new JudgeError("usage", `found "${text}", wanted a whole number above 0`);
+  throw new JudgeError("usage", { found: `found "${text}"`, wanted: "a whole number above 0" });
 }
 
 /** For options that take several values. */

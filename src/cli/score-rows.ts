@@ -73,7 +73,9 @@ function fill(
   judgements.forEach(({ probabilities, abstained }, index) => {
     const row = places[index]!;
     if (abstained !== null)
-      throw new JudgeError("usage", `row ${row + 1} could not be judged by ${judge.id}: ${abstained}`);
+      throw new JudgeError("usage", {
+        found: `row ${row + 1} could not be judged by ${judge.id}: ${abstained}`,
+      });
     for (const [name, values] of byOutput) values[row] = probabilities[name]!;
   });
 }

@@ -152,10 +152,10 @@ export interface ConfigSources {
 export function loadConfig(sources: ConfigSources): Config {
   const file = sources.file ?? sources.env[configFileVariable];
   if (file === "")
-    throw new JudgeError(
-      "config",
-      `${configFileVariable} is empty; give it the path of a TOML file, or unset it`,
-    );
+    throw new JudgeError("config", {
+      found: `${configFileVariable} is empty`,
+      remedy: "give it the path of a TOML file, or unset it",
+    });
   const content = file === undefined ? {} : readToml(file);
   const given = check(file ?? "configuration", content);
   if (file !== undefined && sources.running !== undefined) refuseLoss(file, given, sources.running);
@@ -175,7 +175,10 @@ export function loadConfig(sources: ConfigSources): Config {
     toJudge(id, { ...packagedJudge(packaged.judges?.[id], table), ...table }, Object.keys(encoderTables)),
   );
   if (judges.length === 0)
-    throw new JudgeError("config", `${file}: [judges] is empty; name one, or leave the table out`);
+    throw new JudgeError("config", {
+      found: `${file}: [judges] is empty`,
+      remedy: "name one, or leave the table out",
+    });
 
   const used = new Set(judges.map((judge) => judge.encoder));
   const config: Config = {
@@ -193,10 +196,9 @@ export function loadConfig(sources: ConfigSources): Config {
   };
   const names = judges.flatMap((judge) => [judge.id, ...judge.aliases]);
   if (config.defaultJudge !== null && !names.includes(config.defaultJudge)) {
-    throw new JudgeError(
-      "config",
-      `default_judge: no judge is named "${config.defaultJudge}"${hint(config.defaultJudge, names)}`,
-    );
+    throw new JudgeError("config", {
+      found: `default_judge: no judge is named "${config.defaultJudge}"${hint(config.defaultJudge, names)}`,
+    });
   }
   return deepFreeze(config);
 }
@@ -207,9 +209,10 @@ export function loadConfig(sources: ConfigSources): Config {
  */
 function refuseLoss(file: string, given: ConfigFile, running: Config): void {
   const remedy = "write it again, or start the server again for the embedded judges";
-  if (Object.keys(given).length === 0) throw new JudgeError("config", `${file} is empty by now; ${remedy}`);
+  if (Object.keys(given).length === 0)
+    throw new JudgeError("config", { found: `${file} is empty by now`, remedy: remedy });
   if (given.judges === undefined && running.namesJudges)
-    throw new JudgeError("config", `${file} has no [judges] any more; ${remedy}`);
+    throw new JudgeError("config", { found: `${file} has no [judges] any more`, remedy: remedy });
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -74,5 +74,5 @@ function toApiKey(id: string, variable: string | undefined, env: ConfigSources["
 }
 
 function fault(id: string, finding: string): JudgeError {
-  return new JudgeError("config", `encoders.${id}.${finding}`);
+  return new JudgeError("config", { found: `encoders.${id}.${finding}` });
 }

@@ -21,7 +21,10 @@ export function readEnvelopes(packageRoot: string): Envelope[] {
   } catch (error) {
     throw new JudgeError(
       "config",
-      "prompts/envelopes.json is missing or not a list of envelopes; restore it from the package",
+      {
+        found: "prompts/envelopes.json is missing or not a list of envelopes",
+        remedy: "restore it from the package",
+      },
       { cause: error },
     );
   }
@@ -31,7 +34,10 @@ export function readEnvelopes(packageRoot: string): Envelope[] {
 export function toEnvelope({ end, ...envelope }: z.infer<typeof Packaged>[number]): Envelope {
   if (end === undefined && envelope.kind !== "message") {
     const place = `envelopes: the ${envelope.kind} of client ${envelope.client}`;
-    throw new JudgeError("config", `${place} has no end; give it the marker that ends it`);
+    throw new JudgeError("config", {
+      found: `${place} has no end`,
+      remedy: "give it the marker that ends it",
+    });
   }
   return { ...envelope, end: end ?? null };
 }

@@ -29,7 +29,10 @@ export function checkHosts(setting: string, names: readonly string[]): readonly 
 
 function misspelt(setting: string, found: string, wanted: string | null): JudgeError {
   const remedy = wanted === null ? "list each one by its name" : `write "${wanted}"`;
-  return new JudgeError("config", `${setting}: "${found}" can never match what clients send; ${remedy}`);
+  return new JudgeError("config", {
+    found: `${setting}: "${found}" can never match what clients send`,
+    remedy: remedy,
+  });
 }
 
 /** As a browser sends it; null where no spelling would do. */

@@ -25,7 +25,7 @@ export function readToml(file: string): unknown {
     const finding = error.message.split("\n")[0]!.replace(/^Invalid TOML document: /, "");
     throw new JudgeError(
       "config",
-      `${file} line ${error.line}, column ${error.column}: not TOML: ${finding}`,
+      { found: `${file} line ${error.line}, column ${error.column}: not TOML: ${finding}` },
       { cause: error },
     );
   }
@@ -41,7 +41,7 @@ export function fromVariables(env: Readonly<Record<string, string | undefined>>)
   ];
   for (const name of Object.keys(env)) {
     if (name.startsWith("PREFILL_JUDGE_") && !known.includes(name) && !isServiceLink(name, env[name])) {
-      throw new JudgeError("config", `environment: unknown variable ${name}${hint(name, known)}`);
+      throw new JudgeError("config", { found: `environment: unknown variable ${name}${hint(name, known)}` });
     }
   }
   return collect((setting) => {
@@ -74,7 +74,7 @@ function collect(read: (setting: (typeof settings)[number]) => string | undefine
  */
 export function check(source: string, content: unknown): ConfigFile {
   if (hasPrototypeKey(content))
-    throw new JudgeError("config", `${source}: unknown key __proto__; take it out`);
+    throw new JudgeError("config", { found: `${source}: unknown key __proto__`, remedy: "take it out" });
   const result = ConfigFile.safeParse(content);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
@@ -82,14 +82,16 @@ export function check(source: string, content: unknown): ConfigFile {
     const key = issue.keys[0]!;
     const known = keysAt(ConfigFile, issue.path);
     const place = [...issue.path, key].join(".");
-    throw new JudgeError("config", `${source}: unknown key ${place}${hint(key, known)}`);
+    throw new JudgeError("config", { found: `${source}: unknown key ${place}${hint(key, known)}` });
   }
   if (issue.code === "invalid_key") {
     const key = String(issue.path.at(-1));
     const finding = issue.issues[0]?.message ?? issue.message;
-    throw new JudgeError("config", `${source}: ${issue.path.slice(0, -1).join(".")}: "${key}": ${finding}`);
+    throw new JudgeError("config", {
+      found: `${source}: ${issue.path.slice(0, -1).join(".")}: "${key}": ${finding}`,
+    });
   }
-  throw new JudgeError("config", `${source}: ${placeOf(source, issue.path)}: ${issue.message}`);
+  throw new JudgeError("config", { found: `${source}: ${placeOf(source, issue.path)}: ${issue.message}` });
 }
 
 /** How a user of that source spells the key: as a variable, a flag, or a path in the file. */
@@ -164,9 +166,13 @@ const strayInKeys: readonly (readonly [RegExp, string])[] = [
 /** A source of keys that holds none would leave the server open to all. */
 function checkKeys(source: string, keys: string[]): string[] {
   if (keys.length === 0)
-    throw new JudgeError("config", `${source} holds no key; write one, or leave the setting out`);
+    throw new JudgeError("config", {
+      found: `${source} holds no key`,
+      remedy: "write one, or leave the setting out",
+    });
   for (const [stray, finding] of strayInKeys) {
-    if (keys.some((key) => stray.test(key))) throw new JudgeError("config", `${source}: a key ${finding}`);
+    if (keys.some((key) => stray.test(key)))
+      throw new JudgeError("config", { found: `${source}: a key ${finding}` });
   }
   return keys;
 }

@@ -85,14 +85,19 @@ export function packagedJudge(packaged: JudgeTable | undefined, own: JudgeTable)
 export function toJudge(id: string, table: JudgeTable, encoderIds: readonly string[]): JudgeConfig {
   const { checkpoint, encoder } = table;
   if (checkpoint === undefined)
-    throw new JudgeError("config", `judges.${id}.checkpoint is missing; wanted a checkpoint folder`);
+    throw new JudgeError("config", {
+      found: `judges.${id}.checkpoint is missing`,
+      remedy: "wanted a checkpoint folder",
+    });
   if (encoder === undefined)
-    throw new JudgeError("config", `judges.${id}.encoder is missing; wanted one of ${encoderIds.join(", ")}`);
+    throw new JudgeError("config", {
+      found: `judges.${id}.encoder is missing`,
+      remedy: `wanted one of ${encoderIds.join(", ")}`,
+    });
   if (!encoderIds.includes(encoder)) {
-    throw new JudgeError(
-      "config",
-      `judges.${id}.encoder: no encoder is named "${encoder}"${hint(encoder, encoderIds)}`,
-    );
+    throw new JudgeError("config", {
+      found: `judges.${id}.encoder: no encoder is named "${encoder}"${hint(encoder, encoderIds)}`,
+    });
   }
   return {
     id,
@@ -117,7 +122,7 @@ export function toJudge(id: string, table: JudgeTable, encoderIds: readonly stri
 /** As llm-router, a tolerance of 0.20 unless another is given. */
 function toCustom(place: string, table: CustomTable): CustomSettings {
   const { pointer, targets = {}, policy = "tolerance", tolerance = 0.2, lambda = 0.5 } = table;
-  const missing = (finding: string) => new JudgeError("config", `${place}.${finding}`);
+  const missing = (finding: string) => new JudgeError("config", { found: `${place}.${finding}` });
   if (pointer === undefined) {
     throw missing('pointer is missing; wanted the selector of the route, e.g. "/decision/target"');
   }

@@ -9,5 +9,8 @@ import { JudgeError } from "../errors.js";
  */
 export function wholePath(base: string, path: string, place: string): string {
   if (!/^~([\\/]|$)/.test(path)) return resolve(base, path);
-  throw new JudgeError("config", `${place}: found ${path}, and ~ means no folder here; write the path whole`);
+  throw new JudgeError("config", {
+    found: `${place}: found ${path}, and ~ means no folder here`,
+    remedy: "write the path whole",
+  });
 }

@@ -6,6 +6,6 @@ import type { Encoder, View } from "./encoder.js";
 export async function checkView(encoder: Encoder, view: View): Promise<void> {
   const [tokens] = await encoder.tokenize(["Hello"], view);
   if (tokens instanceof JudgeError) {
-    throw new JudgeError("encoder", `encoder ${encoder.id}: ${tokens.message}`, { cause: tokens });
+    throw new JudgeError("encoder", { found: `encoder ${encoder.id}: ${tokens.message}` }, { cause: tokens });
   }
 }

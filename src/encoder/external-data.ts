@@ -157,17 +157,18 @@ function noFacts(): Facts {
 }
 
 function damaged(): JudgeError {
-  return new JudgeError(
-    "encoder",
-    "model.onnx is no whole ONNX model: damaged, or cut off; restore it from the encoder's original files",
-  );
+  return new JudgeError("encoder", {
+    found: "model.onnx is no whole ONNX model: damaged, or cut off",
+    remedy: "restore it from the encoder's original files",
+  });
 }
 
 function checkLocation(name: string): void {
   const isPlain = name === posix.normalize(name) && !posix.isAbsolute(name) && !/^\.{0,2}(\/|$)/.test(name);
   if (isPlain) return;
-  throw new JudgeError(
-    "encoder",
-    `model.onnx keeps weights in ${JSON.stringify(name)}, wanted a file of its own folder, such as "weights.bin"; save the model again with its weights beside it`,
-  );
+  throw new JudgeError("encoder", {
+    found: `model.onnx keeps weights in ${JSON.stringify(name)}`,
+    wanted: `a file of its own folder, such as "weights.bin"`,
+    remedy: "save the model again with its weights beside it",
+  });
 }

@@ -139,7 +139,11 @@ export async function listFolder(folder: string): Promise<string[]> {
   } catch (error) {
     throw new JudgeError(
       "encoder",
-      `the encoder folder cannot be read: ${folder} (${(error as NodeJS.ErrnoException).code}); set the encoder's path to a folder with tokenizer.json, and with model.onnx where the model runs here`,
+      {
+        found: `the encoder folder cannot be read: ${folder} (${(error as NodeJS.ErrnoException).code})`,
+        remedy:
+          "set the encoder's path to a folder with tokenizer.json, and with model.onnx where the model runs here",
+      },
       {
         cause: error,
       },
@@ -154,18 +158,22 @@ async function readJson<T>(folder: string, name: string, schema: z.ZodType<T>): 
     content = JSON.parse(decodeText(bytes, name, "encoder"));
   } catch (error) {
     if (error instanceof JudgeError) throw error;
-    throw new JudgeError("encoder", `${name} is not JSON; restore it from the encoder's original files`, {
-      cause: error,
-    });
+    throw new JudgeError(
+      "encoder",
+      { found: `${name} is not JSON`, remedy: "restore it from the encoder's original files" },
+      {
+        cause: error,
+      },
+    );
   }
   const result = schema.safeParse(content);
   if (!result.success) {
     const issue = result.error.issues[0]!;
     const place = issue.path.join(".") || "the file";
-    throw new JudgeError(
-      "encoder",
-      `${name}: ${place}: ${issue.message}; restore it from the encoder's original files`,
-    );
+    throw new JudgeError("encoder", {
+      found: `${name}: ${place}: ${issue.message}`,
+      remedy: "restore it from the encoder's original files",
+    });
   }
   return result.data;
 }

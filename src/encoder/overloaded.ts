@@ -2,5 +2,5 @@
 import { JudgeError } from "../errors.js";
 
 export function overloaded(why = "more is asked than the encoder can do in time"): JudgeError {
-  return new JudgeError("overloaded", `${why}; ask again later`);
+  return new JudgeError("overloaded", { found: why, remedy: "ask again later" });
 }

@@ -53,10 +53,10 @@ export function parseCosts(content: unknown): GivenCosts {
   if (tokens.size === 0) return { kind: "request", byOutput: requests };
   if (requests.size === 0) return { kind: "tokens", byOutput: tokens };
   const [first] = requests.keys();
-  throw new JudgeError(
-    "usage",
-    `${quoted(first!)} has a number, others have prices of tokens; give all outputs one or the other`,
-  );
+  throw new JudgeError("usage", {
+    found: `${quoted(first!)} has a number, others have prices of tokens`,
+    remedy: "give all outputs one or the other",
+  });
 }
 
 function check<T>(output: string | null, schema: z.ZodType<T>, value: unknown): T {
@@ -64,7 +64,7 @@ function check<T>(output: string | null, schema: z.ZodType<T>, value: unknown): 
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;
   const place = [...(output === null ? [] : [quoted(output)]), ...path.map(String)].join(", ");
-  throw new JudgeError("usage", place === "" ? message : `${place}: ${message}`);
+  throw new JudgeError("usage", { found: place === "" ? message : `${place}: ${message}` });
 }
 
 /**
@@ -82,10 +82,10 @@ export function requestCosts(
     const prices = known(given.byOutput, output);
     const answer = tokens.answer.get(output) ?? null;
     if (answer !== null) return (prices[inputPrice] * tokens.prompt + prices[outputPrice] * answer) / 1e6;
-    throw new JudgeError(
-      "usage",
-      `the labels have no output_tokens of ${quoted(output)}, which prices of tokens need; give the cost of a request`,
-    );
+    throw new JudgeError("usage", {
+      found: `the labels have no output_tokens of ${quoted(output)}, which prices of tokens need`,
+      remedy: "give the cost of a request",
+    });
   };
   return Object.fromEntries(outputs.map((output) => [output, costOf(output)]));
 }
@@ -93,5 +93,8 @@ export function requestCosts(
 function known<T>(byOutput: ReadonlyMap<string, T>, output: string): T {
   const value = byOutput.get(output);
   if (value !== undefined) return value;
-  throw new JudgeError("usage", `${quoted(output)} has no cost; give one to every output`);
+  throw new JudgeError("usage", {
+    found: `${quoted(output)} has no cost`,
+    remedy: "give one to every output",
+  });
 }

@@ -64,7 +64,8 @@ export interface OutputReport {
 /** @throws JudgeError `usage` for no rows */
 export function evaluate(input: EvaluateInput, options: EvaluateOptions): EvaluationReport {
   const { rows, outputNames, judge, against } = input;
-  if (rows.length === 0) throw new JudgeError("usage", "no rows to evaluate; name a split that the file has");
+  if (rows.length === 0)
+    throw new JudgeError("usage", { found: "no rows to evaluate", remedy: "name a split that the file has" });
   for (const predictions of [judge, ...against]) checkPredictions(predictions, input);
   const records = rows.reduce((sum, { copies }) => sum + copies, 0);
   return {

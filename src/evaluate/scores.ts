@@ -45,10 +45,10 @@ export function parseScores(
     });
   }
   if (byOutput.every((values) => values.every(Number.isNaN))) {
-    throw new JudgeError(
-      "usage",
-      `none of the ${rows.length} rows to evaluate has one of the ${seen.size} scores; give scores the ids of the label file`,
-    );
+    throw new JudgeError("usage", {
+      found: `none of the ${rows.length} rows to evaluate has one of the ${seen.size} scores`,
+      remedy: "give scores the ids of the label file",
+    });
   }
   return byOutput.map((values) => (values.every(Number.isNaN) ? null : values));
 }

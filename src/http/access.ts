@@ -34,10 +34,10 @@ export function createAccess(keys: readonly string[]): Access {
       if (digests.length === 0) return;
       const bearer = /^bearer +([^ \t]+) *$/i.exec(authorization ?? "")?.[1];
       if (isKnown(bearer ?? "") || (apiKey !== undefined && isKnown(apiKey))) return;
-      throw new JudgeError(
-        "invalid_api_key",
-        "no valid key given; send one of the configured keys as Authorization: Bearer KEY, or as x-api-key",
-      );
+      throw new JudgeError("invalid_api_key", {
+        found: "no valid key given",
+        remedy: "send one of the configured keys as Authorization: Bearer KEY, or as x-api-key",
+      });
     },
   };
 }

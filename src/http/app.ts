@@ -77,9 +77,12 @@ export function createApp(service: Service): Hono<AppEnv> {
         if (context.req.header("upgrade")?.toLowerCase() === "websocket") {
           headers.upgrade = "HTTP/1.1";
           headers.connection = "upgrade, close";
-          throw new JudgeError("upgrade_required", `no WebSocket here; this path takes ${allowed}`);
+          throw new JudgeError("upgrade_required", {
+            found: "no WebSocket here",
+            remedy: `this path takes ${allowed}`,
+          });
         }
-        throw new JudgeError("method_not_allowed", `this path takes ${allowed}`);
+        throw new JudgeError("method_not_allowed", { found: `this path takes ${allowed}` });
       });
     }
   }
@@ -102,7 +105,7 @@ export function createApp(service: Service): Hono<AppEnv> {
       right === null
         ? "GET /openapi.json lists those there are"
         : `wanted ${right}: mend the base URL, to which a client adds the rest`;
-    return refuse(service, context, new JudgeError("not_found", `no such path; ${remedy}`));
+    return refuse(service, context, new JudgeError("not_found", { found: "no such path", remedy: remedy }));
   });
   app.onError((error, context) => refuse(service, context, asJudgeError(error)));
   return app;

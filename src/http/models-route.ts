@@ -13,9 +13,13 @@ export function answerModels(service: Service, context: RequestContext): Respons
 export function answerModel(service: Service, context: RequestContext): Response {
   const name = context.req.param("id") ?? "";
   if (service.judges.current.lookUp(name) === null) {
-    throw new JudgeError("model_not_found", "no judge has this name; GET /v1/models lists them", {
-      param: "model",
-    });
+    throw new JudgeError(
+      "model_not_found",
+      { found: "no judge has this name", remedy: "GET /v1/models lists them" },
+      {
+        param: "model",
+      },
+    );
   }
   return jsonAnswer(context, toModel(service, name));
 }

@@ -53,10 +53,10 @@ export function createPageGuard(options: PageGuardOptions): PageGuard {
     if (authority === lastAdmitted) return;
     const found = hostOf(authority);
     if (found === null || !(isOwn(found) || names.has(found))) {
-      throw new JudgeError(
-        "host_not_allowed",
-        "the Host header names no host of this server; add the name to server.allowed_hosts, as behind a reverse proxy",
-      );
+      throw new JudgeError("host_not_allowed", {
+        found: "the Host header names no host of this server",
+        remedy: "add the name to server.allowed_hosts, as behind a reverse proxy",
+      });
     }
     lastAdmitted = authority;
   };
@@ -68,10 +68,10 @@ export function createPageGuard(options: PageGuardOptions): PageGuard {
         ? !corsOrigins.includes(origin) && (fetchSite === "cross-site" || !isSameOrigin(origin, authority))
         : fetchSite === "cross-site";
       if (isForeign) {
-        throw new JudgeError(
-          "origin_not_allowed",
-          "a web page of another origin may not use this server; add the page's origin to server.cors_origins",
-        );
+        throw new JudgeError("origin_not_allowed", {
+          found: "a web page of another origin may not use this server",
+          remedy: "add the page's origin to server.cors_origins",
+        });
       }
     },
   };

@@ -73,7 +73,8 @@ export async function withRegistry<T>(
 export function clientSignal({ env: { outgoing } }: RequestContext): AbortSignal {
   const controller = new AbortController();
   const left = () => {
-    if (!outgoing.writableFinished) controller.abort(new JudgeError("client_gone", "the client left"));
+    if (!outgoing.writableFinished)
+      controller.abort(new JudgeError("client_gone", { found: "the client left" }));
   };
   if (outgoing.destroyed) left();
   else outgoing.once("close", left);
@@ -121,7 +122,9 @@ export function record(
  */
 export function enforceOnFailure(service: Service, judge: Judge, { abstained }: Judgement): void {
   if (service.onFailure === "abstain" || abstained === null || !isFailure(abstained)) return;
-  throw new JudgeError(abstained, `judge ${judge.id} has no result: ${abstained.replaceAll("_", " ")}`);
+  throw new JudgeError(abstained, {
+    found: `judge ${judge.id} has no result: ${abstained.replaceAll("_", " ")}`,
+  });
 }
 
 export const jsonType = "application/json";

@@ -12,12 +12,17 @@ export function answerReady({ judges: live, draining }: Service, context: Reques
 
 /** Off (404) without an admin key; the keys of clients do not open it. */
 export async function answerReload({ admin }: Service, context: RequestContext): Promise<Response> {
-  if (admin === null) throw new JudgeError("not_found", "no admin key is configured, so this path is off");
+  if (admin === null)
+    throw new JudgeError("not_found", { found: "no admin key is configured, so this path is off" });
   admin.access.check(context.req.header("authorization"));
   try {
     return jsonAnswer(context, { reloaded: true, judges: await admin.reload() });
   } catch (error) {
     const message = withoutPaths(asJudgeError(error).message);
-    throw new JudgeError("reload_failed", `the judges in service stay: ${message}`, { cause: error });
+    throw new JudgeError(
+      "reload_failed",
+      { found: `the judges in service stay: ${message}` },
+      { cause: error },
+    );
   }
 }

@@ -20,16 +20,28 @@ const otherForms: readonly (readonly [start: readonly number[], form: string, re
 export function decodeText(bytes: Uint8Array, name: string, code: ErrorCode): string {
   const other = otherForms.find(([start]) => start.every((byte, index) => bytes[index] === byte));
   if (other !== undefined) {
-    throw new JudgeError(code, `${name}: found ${other[1]}, wanted text as UTF-8; ${other[2]}`);
+    throw new JudgeError(code, {
+      found: `${name}: found ${other[1]}`,
+      wanted: "text as UTF-8",
+      remedy: `${other[2]}`,
+    });
   }
   // of UTF-16 without its mark, every other byte of plain letters is 0
   if (bytes.length > 1 && (bytes[0] === 0) !== (bytes[1] === 0)) {
-    throw new JudgeError(code, `${name}: found UTF-16, wanted text as UTF-8; save it as UTF-8`);
+    throw new JudgeError(code, {
+      found: `${name}: found UTF-16`,
+      wanted: "text as UTF-8",
+      remedy: "save it as UTF-8",
+    });
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new JudgeError(code, `${name}${placeOfFault(bytes)}; save it as UTF-8`, { cause });
+    throw new JudgeError(
+      code,
+      { found: `${name}${placeOfFault(bytes)}`, remedy: "save it as UTF-8" },
+      { cause },
+    );
   }
 }
 

@@ -121,5 +121,5 @@ function unreadable(error: unknown, wanted: WantedFile): JudgeError {
 }
 
 function refusal(finding: string, { code, name, remedy }: WantedFile, cause?: unknown): JudgeError {
-  return new JudgeError(code, `${name} ${finding}; ${remedy}`, { cause });
+  return new JudgeError(code, { found: `${name} ${finding}`, remedy: remedy }, { cause });
 }

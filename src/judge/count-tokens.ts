@@ -9,8 +9,13 @@ import type { Judge } from "./judge-parts.js";
  * @throws JudgeError `encoder_down`, `encoder_error`, `overloaded`, `deadline`; `signal.reason` when aborted
  */
 export async function countTokens(judge: Judge, text: string, signal: AbortSignal): Promise<number> {
-  if (!judge.ready) throw new JudgeError("encoder_down", `judge ${judge.id} is not ready; ask again`);
-  const late = () => new JudgeError("deadline", `no token count within ${judge.deadlineMs} ms; ask again`);
+  if (!judge.ready)
+    throw new JudgeError("encoder_down", { found: `judge ${judge.id} is not ready`, remedy: "ask again" });
+  const late = () =>
+    new JudgeError("deadline", {
+      found: `no token count within ${judge.deadlineMs} ms`,
+      remedy: "ask again",
+    });
   const [tokens] = await withTimeout(judge.deadlineMs, late, signal, (inner) =>
     abortable(judge.encoder.tokenize([text], judge.view()), inner),
   );

@@ -35,7 +35,9 @@ const leastProbeMs = 1000;
 export function createHealth({ probe, deadlineMs, clock, onChange, pauseMs = 1000 }: HealthParts): Health {
   const probeMs = Math.max(deadlineMs, leastProbeMs);
   const silent = () =>
-    new JudgeError("deadline", `no answer comes out within ${probeMs} ms, not even to a text that is known`);
+    new JudgeError("deadline", {
+      found: `no answer comes out within ${probeMs} ms, not even to a text that is known`,
+    });
   let isGood = true;
   let isProbing = false;
   let isClosed = false;

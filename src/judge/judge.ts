@@ -67,7 +67,8 @@ export function createJudge(parts: JudgeParts): Judge {
   async function judgeText(text: string, limits: Limits): Promise<Judgement> {
     const started = clock();
     try {
-      if (prepared === null) throw new JudgeError("encoder_down", "the judge has not been prepared yet");
+      if (prepared === null)
+        throw new JudgeError("encoder_down", { found: "the judge has not been prepared yet" });
       const { forward, cacheScope } = prepared;
       const { encoding, isShared, milliseconds } = await forward.encode(text, limits);
       if (encoding instanceof JudgeError) throw encoding;
@@ -76,7 +77,7 @@ export function createJudge(parts: JudgeParts): Judge {
       const { tokenCount: tokens, truncated, unreadable } = encoding;
       const raw = probabilities(head, encoding.pooled, multiply);
       if (!raw.every(Number.isFinite))
-        throw new JudgeError("encoder_error", "the head gave no number for these hidden states");
+        throw new JudgeError("encoder_error", { found: "the head gave no number for these hidden states" });
       const found = { raw, tokens, truncated, unreadable };
       cache.keep(cacheScope, text, found);
       health.answered();
@@ -97,7 +98,7 @@ export function createJudge(parts: JudgeParts): Judge {
     const judgements: (Judgement | undefined)[] = texts.map(() => undefined);
     const expiresAt = (arrivedMs ?? started) + parts.deadlineMs * texts.length;
     const leftMs = expiresAt - started;
-    const late = () => new JudgeError("deadline", `the judge had no result within ${leftMs} ms`);
+    const late = () => new JudgeError("deadline", { found: `the judge had no result within ${leftMs} ms` });
     try {
       await withTimeout(leftMs, late, signal?.(), (inner) => {
         const limits = { signal: inner, expiresAt, isBulk };

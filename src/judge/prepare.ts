@@ -31,10 +31,9 @@ export function prepareView(parts: JudgeParts): View {
   const fitting = Math.min(checkpoint.view?.max_tokens ?? defaultMaxTokens, facts.maxTokens);
   const maxTokens = parts.maxTokens ?? fitting;
   if (maxTokens > facts.maxTokens || maxTokens < smallest) {
-    throw new JudgeError(
-      "config",
-      `judges.${id}.max_tokens is ${maxTokens}, encoder ${encoder.id} takes ${smallest} to ${facts.maxTokens} tokens`,
-    );
+    throw new JudgeError("config", {
+      found: `judges.${id}.max_tokens is ${maxTokens}, encoder ${encoder.id} takes ${smallest} to ${facts.maxTokens} tokens`,
+    });
   }
   const truncation = parts.truncation ?? checkpoint.view?.truncation ?? "middle";
   const spaces = parts.spaces ?? checkpoint.view?.spaces ?? "keep";
@@ -107,9 +106,13 @@ export async function checkReading({ id, checkpoint, encoder }: Subject, view: V
   await checkView(encoder, view).catch((error: unknown) => {
     const { code, message } = asJudgeError(error);
     if (code !== "encoder") throw error;
-    throw new JudgeError("checkpoint", `judge ${id}: checkpoint ${checkpoint.path}: ${message}`, {
-      cause: error,
-    });
+    throw new JudgeError(
+      "checkpoint",
+      { found: `judge ${id}: checkpoint ${checkpoint.path}: ${message}` },
+      {
+        cause: error,
+      },
+    );
   });
 }
 
@@ -137,8 +140,8 @@ function misfit(
   remedy?: string,
 ): JudgeError {
   const advice = remedy ?? `use the encoder it was trained on (${checkpoint.encoderName})`;
-  return new JudgeError(
-    "checkpoint",
-    `judge ${id}: checkpoint ${checkpoint.path} ${wanted}, encoder ${encoder.id} ${found}; ${advice}`,
-  );
+  return new JudgeError("checkpoint", {
+    found: `judge ${id}: checkpoint ${checkpoint.path} ${wanted}, encoder ${encoder.id} ${found}`,
+    remedy: advice,
+  });
 }

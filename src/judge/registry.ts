@@ -30,10 +30,10 @@ export function createRegistry(judges: readonly [Judge, ...Judge[]], defaultJudg
     for (const name of [judge.id, ...judge.aliases]) {
       const other = byName.get(name);
       if (other !== undefined) {
-        throw new JudgeError(
-          "config",
-          `judges ${other.id} and ${judge.id} both answer to "${name}"; names are unique`,
-        );
+        throw new JudgeError("config", {
+          found: `judges ${other.id} and ${judge.id} both answer to "${name}"`,
+          remedy: "names are unique",
+        });
       }
       byName.set(name, judge);
     }
@@ -54,7 +54,10 @@ export function createRegistry(judges: readonly [Judge, ...Judge[]], defaultJudg
       if (judge !== null) return judge;
       throw new JudgeError(
         "model_not_found",
-        `no judge has this name; GET /v1/models lists them, and default_judge in the configuration answers unknown names`,
+        {
+          found: "no judge has this name",
+          remedy: "GET /v1/models lists them, and default_judge in the configuration answers unknown names",
+        },
         { param: "model" },
       );
     },

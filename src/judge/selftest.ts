@@ -153,8 +153,8 @@ function refusal(
   finding: string,
   remedy: string,
 ): JudgeError {
-  return new JudgeError(
-    "checkpoint",
-    `judge ${id}: checkpoint ${checkpoint.path}: selftest: ${finding}; ${remedy}`,
-  );
+  return new JudgeError("checkpoint", {
+    found: `judge ${id}: checkpoint ${checkpoint.path}: selftest: ${finding}`,
+    remedy: remedy,
+  });
 }

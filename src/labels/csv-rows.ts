@@ -46,7 +46,10 @@ export function* readCsvLabels(text: string, reader: TextReader): Generator<Labe
     yield readRecord(place, cell, { reader, readSolved });
   }
   if (header === null)
-    throw new JudgeError("usage", `the file is empty; wanted a header with ${required.join(",")}`);
+    throw new JudgeError("usage", {
+      found: "the file is empty",
+      remedy: `wanted a header with ${required.join(",")}`,
+    });
 }
 
 interface Header {
@@ -66,7 +69,10 @@ function readHeader({ fields, line }: CsvRecord): Header {
     (repeated !== undefined && `column ${quoted(repeated)} stands there twice`);
   if (fault !== false) {
     const wanted = `wanted ${required.join(",")} and, where you have them, ${optional.join(",")}`;
-    throw new JudgeError("usage", `header (line ${line}): ${fault}; ${wanted}, separated by commas`);
+    throw new JudgeError("usage", {
+      found: `header (line ${line}): ${fault}`,
+      remedy: `${wanted}, separated by commas`,
+    });
   }
   return { width: names.length, columns: new Map(names.map((name, place) => [name, place])) };
 }

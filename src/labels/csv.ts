@@ -80,10 +80,10 @@ function passLineEnd(text: string, cursor: Cursor): void {
 }
 
 function refused(line: number, finding: string): JudgeError {
-  return new JudgeError(
-    "usage",
-    `line ${line}: ${finding}; put the field in quotes and double the quotes inside it`,
-  );
+  return new JudgeError("usage", {
+    found: `line ${line}: ${finding}`,
+    remedy: "put the field in quotes and double the quotes inside it",
+  });
 }
 
 /** Whether a header's column is the index that pandas writes where it is not told not to. */

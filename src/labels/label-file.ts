@@ -51,10 +51,10 @@ export function checkSplits({ rows }: Labels, { split, trainSplit }: SplitChoice
   const isNamed = rows.some((row) => row.split !== null);
   const isTrainingKnown = rows.some((row) => row.split === usualTrainSplit);
   if (split !== undefined || trainSplit !== undefined || !isNamed || isTrainingKnown) return;
-  throw new JudgeError(
-    "usage",
-    `${file}: no row is of split "${usualTrainSplit}"; ${splitsOf(rows)}; name those to evaluate with --split, or those that were trained on with --train-split`,
-  );
+  throw new JudgeError("usage", {
+    found: `${file}: no row is of split "${usualTrainSplit}"`,
+    remedy: `${splitsOf(rows)}; name those to evaluate with --split, or those that were trained on with --train-split`,
+  });
 }
 
 /** @throws JudgeError `usage` with the splits there are, where no row is of this one */
@@ -64,7 +64,10 @@ export function checkSplit(
   { file, option }: { file: string; option: string },
 ): void {
   if (rows.some((row) => row.split === split)) return;
-  throw new JudgeError("usage", `${file}: ${option}: no row is of split ${quoted(split)}; ${splitsOf(rows)}`);
+  throw new JudgeError("usage", {
+    found: `${file}: ${option}: no row is of split ${quoted(split)}`,
+    remedy: `${splitsOf(rows)}`,
+  });
 }
 
 const listedSplits = 20;

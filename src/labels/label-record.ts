@@ -45,7 +45,7 @@ export const maxPromptCharacters = 10_000_000;
  */
 export function refusedAt({ row, line }: Place, field: string | null, finding: string): JudgeError {
   const place = field === null ? "" : `, ${field}`;
-  return new JudgeError("usage", `row ${row} (line ${line})${place}: ${finding}`);
+  return new JudgeError("usage", { found: `row ${row} (line ${line})${place}: ${finding}` });
 }
 
 /** A name of the user's for a message: in quotes, cut beyond `longest` characters. */

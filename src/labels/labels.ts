@@ -56,7 +56,10 @@ export function parseLabels(content: string, format: LabelFormat, reader: TextRe
     format === "csv" ? readCsvLabels(content, reader) : readJsonlLabels(content, reader, ignored);
   const { outputNames, rows, medianOutputTokens, report } = mergeRecords(records);
   if (rows.length === 0)
-    throw new JudgeError("usage", "the file has no rows; wanted one for every labelled prompt");
+    throw new JudgeError("usage", {
+      found: "the file has no rows",
+      remedy: "wanted one for every labelled prompt",
+    });
   const outputs = countLabels(rows, outputNames);
   return {
     outputNames,

@@ -32,11 +32,11 @@ export function refuseOverlap(trainRows: readonly Prompt[], rows: readonly Promp
     return id === trainId ? name : `${name} (${quoted(trainId, longestId)} in training)`;
   });
   const more = overlap.length > listed ? ` and ${overlap.length - listed} more` : "";
-  throw new JudgeError(
-    "usage",
-    `${overlap.length} of ${rows.length} rows to measure on are rows of the training: ${ids.join(", ")}${more}; ` +
+  throw new JudgeError("usage", {
+    found:
+      `${overlap.length} of ${rows.length} rows to measure on are rows of the training: ${ids.join(", ")}${more}; ` +
       `name a split that was not trained on, or leave these ${overlap.length} out with --drop-overlap`,
-  );
+  });
 }
 
 /** The rows that are not in the training, in order. */

@@ -17,7 +17,7 @@ export function inFile<T>(file: string, read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
-    throw new JudgeError("usage", `${file}: ${error.message}`, { cause: error });
+    throw new JudgeError("usage", { found: `${file}: ${error.message}` }, { cause: error });
   }
 }
 
@@ -25,14 +25,22 @@ async function readBytes(file: string): Promise<Buffer> {
   try {
     const { size } = await stat(file);
     if (size > maxFileBytes) {
-      throw new JudgeError("usage", `${file} has ${size} bytes, wanted at most ${maxFileBytes}; split it`);
+      throw new JudgeError("usage", {
+        found: `${file} has ${size} bytes`,
+        wanted: `at most ${maxFileBytes}`,
+        remedy: "split it",
+      });
     }
     return await readFile(file);
   } catch (error) {
     if (error instanceof JudgeError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError("usage", `${file} cannot be read (${code}); give the path of a file`, {
-      cause: error,
-    });
+    throw new JudgeError(
+      "usage",
+      { found: `${file} cannot be read (${code})`, remedy: "give the path of a file" },
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -74,7 +74,7 @@ function readLines(name: string, content: string): CsvRecord[] {
     return [...parseCsv(content)];
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
-    throw new JudgeError("usage", `${name}: ${error.message}`, { cause: error });
+    throw new JudgeError("usage", { found: `${name}: ${error.message}` }, { cause: error });
   }
 }
 
@@ -94,19 +94,21 @@ function readRecords({ name, content }: RoutellmFile): { models: string[]; recor
   );
   if (promptColumn < 0 || modelColumns.length === 0) {
     const found = names.length === 0 ? "nothing" : names.map((column) => quoted(column)).join(", ");
-    throw new JudgeError(
-      "usage",
-      `${name}: header: found ${found}, wanted a column prompt and one for each model; give a clone of RouteLLM`,
-    );
+    throw new JudgeError("usage", {
+      found: `${name}: header: found ${found}`,
+      wanted: "a column prompt and one for each model",
+      remedy: "give a clone of RouteLLM",
+    });
   }
   const records = lines.map(({ line, fields }): SolvedRecord => {
     const solved = modelColumns.map((column) => {
       const value = fields[column]?.trim().toLowerCase();
       if (value === "true" || value === "false") return value === "true";
-      throw new JudgeError(
-        "usage",
-        `${name} line ${line}, column ${quoted(names[column]!)}: found another value, wanted True or False; restore the file`,
-      );
+      throw new JudgeError("usage", {
+        found: `${name} line ${line}, column ${quoted(names[column]!)}: found another value`,
+        wanted: "True or False",
+        remedy: "restore the file",
+      });
     });
     return { prompt: fields[promptColumn] ?? "", solved };
   });

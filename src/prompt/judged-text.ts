@@ -38,7 +38,7 @@ export function judgedText(
     if (role !== "user") continue;
     if (content.fault !== undefined) {
       const { place, finding } = content.fault;
-      throw new JudgeError("invalid_request", `${place}: ${finding}`, { param: place });
+      throw new JudgeError("invalid_request", { found: `${place}: ${finding}` }, { param: place });
     }
     const found = promptText(content.texts.join("\n"), envelopes);
     taken.push(...(found.envelopes ?? []));

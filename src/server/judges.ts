@@ -95,7 +95,7 @@ export async function composeJudges(
     return composeJudge(judge, checkpoints[index]!, { encoder, forward, cache }, config, observers.log);
   });
   const [first, ...rest] = judges;
-  if (first === undefined) throw new JudgeError("config", "no judge is configured");
+  if (first === undefined) throw new JudgeError("config", { found: "no judge is configured" });
   const ids = (parts: readonly { id: string }[]) => parts.map(({ id }) => id);
   observers.metrics.expect(ids(config.judges), ids(config.encoders), abstainReasons);
   let hasStarted = false;
@@ -201,7 +201,7 @@ function chooseOutput({ id, output }: JudgeConfig, { head, path }: Checkpoint): 
   if (output !== null && names.includes(output)) return output;
   const found = output === null ? "is missing" : `"${output}" is not an output of checkpoint ${path}`;
   const known = names.map((name) => `"${name}"`).join(", ");
-  throw new JudgeError("config", `judges.${id}.output ${found}; wanted one of ${known}`);
+  throw new JudgeError("config", { found: `judges.${id}.output ${found}`, remedy: `wanted one of ${known}` });
 }
 
 function logReady({ id, checkpoint, encoder }: Judge, readyMs: number, log: Log): void {

@@ -27,9 +27,9 @@ export function loadStep<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const error = () =>
-    new JudgeError(
-      code,
-      `${late} within ${timeoutMs} ms; look at its files and at the chat template, or raise runtime.load_timeout_ms`,
-    );
+    new JudgeError(code, {
+      found: `${late} within ${timeoutMs} ms`,
+      remedy: "look at its files and at the chat template, or raise runtime.load_timeout_ms",
+    });
   return withTimeout(timeoutMs, error, outer, (signal) => abortable(work(), signal));
 }

@@ -80,10 +80,10 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
     if (closed) controller.abort(ending());
     controller.signal.throwIfAborted();
     if (!first.started)
-      throw new JudgeError(
-        "reload_failed",
-        "the first load has not ended yet; try again when the server is ready",
-      );
+      throw new JudgeError("reload_failed", {
+        found: "the first load has not ended yet",
+        remedy: "try again when the server is ready",
+      });
     running = controller;
     isPatient = true;
     const timer = setTimeout(() => {
@@ -118,7 +118,9 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   function makeWay(): void {
     if (isPatient || pending === null) return;
     running?.abort(
-      new JudgeError("reload_failed", `given up after ${patienceMs} ms for a newer reload, which follows`),
+      new JudgeError("reload_failed", {
+        found: `given up after ${patienceMs} ms for a newer reload, which follows`,
+      }),
     );
   }
 
@@ -148,7 +150,7 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
 }
 
 function ending(): JudgeError {
-  return new JudgeError("reload_failed", "the server is ending; start it again");
+  return new JudgeError("reload_failed", { found: "the server is ending", remedy: "start it again" });
 }
 
 function without(encoders: readonly BuiltEncoder[], others: readonly BuiltEncoder[]): BuiltEncoder[] {

@@ -31,9 +31,13 @@ export async function openFeatureCache(file: string, vectorSize: number): Promis
   const recordBytes = keyBytes + 4 * vectorSize + checksumBytes;
   const failed = (error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
-    return new JudgeError("usage", `${file} cannot be used (${code}); give --cache a writable folder`, {
-      cause: error,
-    });
+    return new JudgeError(
+      "usage",
+      { found: `${file} cannot be used (${code})`, remedy: "give --cache a writable folder" },
+      {
+        cause: error,
+      },
+    );
   };
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return Buffer.alloc(0);
@@ -73,7 +77,10 @@ export async function openFeatureCache(file: string, vectorSize: number): Promis
       texts.forEach((text, row) => {
         const place = places.get(keyOf(text));
         if (place === undefined)
-          throw new JudgeError("usage", `${file} has lost records; remove the file, and run again`);
+          throw new JudgeError("usage", {
+            found: `${file} has lost records`,
+            remedy: "remove the file, and run again",
+          });
         for (let index = 0; index < vectorSize; index++)
           data[row * vectorSize + index] = content.readFloatLE(place + keyBytes + 4 * index);
       });

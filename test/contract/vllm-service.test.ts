@@ -157,7 +157,7 @@ for (const fault of ["hung", "never"] as const) {
       const openBefore = openFileCount();
       server.fault = fault;
       const controller = new AbortController();
-      const reason = new JudgeError("deadline", "too late");
+      const reason = new JudgeError("deadline", { found: "too late" });
       const running = encoder.encode(["a", "b"], { ...options, signal: controller.signal });
       setTimeout(() => controller.abort(reason), 50);
       await assert.rejects(running, (error) => error === reason);

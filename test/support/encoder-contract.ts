@@ -130,7 +130,7 @@ export function encoderContract({ name, create, view, poison }: ContractSubject)
     });
 
     test("an aborted call ends at once with the signal's reason, and the next one works", async () => {
-      const reason = new JudgeError("deadline", "too late");
+      const reason = new JudgeError("deadline", { found: "too late" });
       const aborted = AbortSignal.abort(reason);
       await assert.rejects(
         encoder.encode(texts, { ...options, signal: aborted }),

@@ -11,7 +11,7 @@ const untilAborted = (signal: AbortSignal) =>
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-const late = () => new JudgeError("deadline", "too late");
+const late = () => new JudgeError("deadline", { found: "too late" });
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
 test("work that is in time gives its result and leaves no timer", async () => {
@@ -36,7 +36,7 @@ test("work that is late is told so, and not before its time", async () => {
 test("work's own error comes through, and the timer is cleared", async () => {
   const before = timers();
   const failed = withTimeout(60_000, late, undefined, async () => {
-    throw new JudgeError("encoder_down", "down");
+    throw new JudgeError("encoder_down", { found: "down" });
   });
   await rejection("encoder_down", failed);
   assert.equal(timers(), before);
@@ -46,12 +46,12 @@ test("the outer signal ends the work with its own reason", async () => {
   const outer = new AbortController();
   const working = withTimeout(2000, late, outer.signal, untilAborted);
   await wait(5);
-  outer.abort(new JudgeError("client_gone", "left"));
+  outer.abort(new JudgeError("client_gone", { found: "left" }));
   await rejection("client_gone", working);
 });
 
 test("an outer signal that has already aborted ends it at once", async () => {
-  const left = AbortSignal.abort(new JudgeError("client_gone", "left"));
+  const left = AbortSignal.abort(new JudgeError("client_gone", { found: "left" }));
   await rejection("client_gone", withTimeout(2000, late, left, untilAborted));
 });
 

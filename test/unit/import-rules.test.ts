@@ -1,94 +1,109 @@
-// The one-way imports of design.md, read off the import lines of src/.
+// The one-way imports of docs/architecture.md, read off the import lines of src/.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { packagePath, readJson } from "../support/fixtures.js";
 
-/** group → the files of src/ it may import; within a group imports are free */
+/** room → the files of src/ it may import beside its own; files of the root are rooms of one */
 const allowed: Readonly<Record<string, RegExp>> = {
   errors: /^$/,
-  "decode-text": /^errors\.ts$/,
-  "prototype-key": /^$/,
-  "visible-text": /^$/,
-  "process-limits": /^$/,
   abort: /^errors\.ts$/,
-  "regular-file": /^errors\.ts$/,
+  main: /^(errors\.ts$|cli\/)/,
+  input: /^errors\.ts$/,
   observe: /^$/,
-  prompt: /^(errors|visible-text)\.ts$/,
-  features: /^errors\.ts$/,
   wasm: /^$/,
-  verdict: /^errors\.ts$/,
+  features: /^errors\.ts$/,
   head: /^(features|wasm)\//,
-  checkpoint: /^((decode-text|errors|prototype-key|regular-file)\.ts$|(head|features)\/)/,
-  encoder:
-    /^((abort|decode-text|errors|regular-file|visible-text)\.ts$|features\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
-  judge:
-    /^((abort|errors)\.ts$|(prompt|features|head|verdict|checkpoint)\/|encoder\/(encoder|check-view)\.ts$)/,
-  http: /^(errors\.ts$|(prompt|verdict|judge|observe)\/)/,
-  cli: /^(?!encoder\/(onnx|vllm)\/|main\.ts$)/,
-  main: /^(?!encoder\/(onnx|vllm)\/)/,
-  compose: /^(?!encoder\/(onnx|vllm)\/)/,
-  "compose-encoders": /./,
-  train: /^(errors\.ts$|(features|head|wasm|checkpoint)\/|encoder\/encoder\.ts$|verdict\/choice\.ts$)/,
-  reload: /^((compose|config|errors)\.ts$|(judge|observe)\/)/,
-  config:
-    /^((decode-text|errors|prototype-key|regular-file)\.ts$|verdict\/|encoder\/encoder\.ts$|prompt\/envelope\.ts$)/,
+  prompt: /^(errors\.ts$|input\/)/,
+  checkpoint: /^(errors\.ts$|(input|head|features)\/)/,
+  encoder: /^((abort|errors)\.ts$|(input|features)\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
+  judge: /^((abort|errors)\.ts$|(prompt|features|head|checkpoint)\/|encoder\/[a-z-]+\.ts$)/,
+  answer: /^(errors\.ts$|(prompt|judge|input)\/)/,
+  http: /^(errors\.ts$|(prompt|judge|answer|observe|input)\/)/,
+  config: /^(errors\.ts$|(input|prompt|answer|judge)\/|encoder\/)/,
+  server: /^(?!cli\/|main\.ts$|doctor\/|train\/|evaluate\/|labels\/)/,
+  doctor: /^(?!cli\/|main\.ts$|http\/|train\/|evaluate\/|labels\/|encoder\/(onnx|vllm)\/)/,
+  labels: /^(errors\.ts$|(input|prompt)\/)/,
+  evaluate: /^(errors\.ts$|(answer|labels)\/|train\/numeric\/)/,
+  train: /^((errors)\.ts$|(features|head|wasm|checkpoint|labels|evaluate|input)\/|encoder\/encoder\.ts$)/,
+  cli: /^(?!encoder\/(onnx|vllm)\/|main\.ts$|http\/)/,
 };
 /** npm package → the files that may import it */
 const packages: Readonly<Record<string, RegExp>> = {
-  "@cfworker/json-schema": /^http\/schema-validator\.ts$/,
+  "@cfworker/json-schema": /^answer\/schema-validator\.ts$/,
   "@hono/node-server": /^http\//,
-  "@huggingface/transformers": /^encoder\/(tokenizer|frame|chat-template)\.ts$/,
+  "@huggingface/transformers": /^encoder\/tokenizer\/(tokenizer|frame|chat-template)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
-  commander: /^cli\/command(s-[a-z]+|-options|-line)\.ts$/,
-  "fastest-levenshtein": /^(config-sources|cli\/routes-check)\.ts$/,
+  commander: /^cli\/([a-z]+\/commands|command-(options|line))\.ts$/,
+  "fastest-levenshtein": /^(config\/sources|cli\/routes\/check)\.ts$/,
   hono: /^http\//,
-  "jsonc-parser": /^http\/body\.ts$/,
-  "lru-cache": /^(judge\/probability-cache|http\/schema-check)\.ts$/,
-  "onnxruntime-node": /^encoder\/onnx\/(session|contract|prefix)\.ts$/,
+  "jsonc-parser": /^http\/body\/body\.ts$/,
+  "lru-cache": /^(judge\/probability-cache|answer\/schema-check)\.ts$/,
+  "onnxruntime-node": /^encoder\/onnx\/child\/(session|contract|prefix)\.ts$/,
   pino: /^observe\/log\.ts$/,
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
-  "smol-toml": /^(config-sources|cli\/(routes|costs)-file)\.ts$/,
-  zod: /^(config-schema|config-sources|config-envelopes|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-]+|encoder\/(bert-letters|folder|vllm\/client)|http\/[a-z-]+|train\/[a-z-]+|verdict\/crux)\.ts$/,
+  "smol-toml": /^(config\/sources|cli\/(routes\/routes|labels\/costs)-file)\.ts$/,
+  zod: /^(config\/(schema|sources|envelopes)|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-/]+|encoder\/(tokenizer\/bert-letters|folder|vllm\/client)|http\/[a-z-/]+|labels\/[a-z-]+|evaluate\/[a-z-]+|answer\/(crux|answer-schema))\.ts$/,
 };
 const pure =
-  /^(prompt|features|wasm|head|verdict)\/|^checkpoint\/(?!load|save)|^encoder\/(bert-letters|truncate)\.ts$/;
+  /^(prompt|features|wasm|head)\/|^answer\/(?!schema-)|^checkpoint\/(?!load|save)|^encoder\/tokenizer\/(bert-letters|truncate)\.ts$/;
 const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globalThis)\b/g;
 
-function groupOf(path: string): string {
-  if (path.includes("/")) return path.slice(0, path.indexOf("/"));
-  return path.replace(/\.ts$/, "").replace(/^(config|compose(?!-encoders$))-.*$/, "$1");
+const roomOf = (path: string) => path.replace(/\/.*$|\.ts$/, "");
+const codeOf = (source: string) => source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|\s\/\/ .*$/gm, "");
+
+/** What a file names in its import lines, types included: other files of src/ by their path, packages as they are. */
+function importsOf(path: string, source: string): string[] {
+  const lines = codeOf(source).matchAll(/(?<!["'`])\b(?:from|import)\s*\(?\s*["'`]([^"'`]+)/g);
+  return [...lines].map(([, target]) =>
+    target!.startsWith(".") ? posix.join(posix.dirname(path), target!).replace(/\.js$/, ".ts") : target!,
+  );
 }
 
 /** What breaks a rule in a file of src/, in words. */
 function violations(path: string, source: string): string[] {
-  const code = source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|\s\/\/ .*$/gm, "");
+  const code = codeOf(source);
   const found: string[] = [];
   if (/\bexport\s[^;]*\bfrom\s*["']/.test(code) || /(^|\/)index\.ts$/.test(path)) found.push("is a barrel");
   if (/\brequire\b/.test(code)) found.push("requires");
   if (pure.test(path)) found.push(...(code.match(impure) ?? []).map((name) => `is pure but uses ${name}`));
-  for (const [, target] of code.matchAll(/(?<!["'`])\b(?:from|import)\s*\(?\s*["'`]([^"'`]+)/g)) {
-    if (target!.startsWith("node:")) {
+  for (const target of importsOf(path, source)) {
+    if (target.startsWith("node:")) {
       if (pure.test(path)) found.push(`is pure but imports ${target}`);
-    } else if (target!.startsWith(".")) {
-      const file = posix.join(posix.dirname(path), target!).replace(/\.js$/, ".ts");
-      const rule = allowed[groupOf(path)];
-      if (groupOf(file) !== groupOf(path) && rule?.test(file) !== true) found.push(`imports ${file}`);
+    } else if (target.endsWith(".ts")) {
+      if (roomOf(target) !== roomOf(path) && allowed[roomOf(path)]?.test(target) !== true)
+        found.push(`imports ${target}`);
     } else {
-      const name = target!.match(/^(@[^/]+\/)?[^/]+/)![0];
+      const name = target.match(/^(@[^/]+\/)?[^/]+/)![0];
       if (packages[name]?.test(path) !== true) found.push(`imports package ${target}`);
     }
   }
   return found.map((finding) => `${path} ${finding}`);
 }
 
+/** Each circle of files once, as `a > b > a`. */
+function circles(files: readonly { path: string; source: string }[]): string[] {
+  const imports = new Map(files.map(({ path, source }) => [path, importsOf(path, source)]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string, trail: readonly string[]) => {
+    const start = trail.indexOf(path);
+    if (start >= 0) found.push([...trail.slice(start), path].join(" > "));
+    if (start >= 0 || done.has(path)) return;
+    for (const target of imports.get(path) ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  };
+  for (const { path } of files) visit(path, []);
+  return found;
+}
+
 const sources = readdirSync(packagePath("src"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
   .map((name) => ({ path: name, source: readFileSync(packagePath(`src/${name}`), "utf8") }));
 
-test("every file of src/ imports only what its folder may", () => {
+test("every file of src/ imports only what its room may", () => {
   assert.ok(sources.length >= 40, `found ${sources.length} files`);
   assert.deepEqual(
     sources.flatMap(({ path, source }) => violations(path, source)),
@@ -96,9 +111,24 @@ test("every file of src/ imports only what its folder may", () => {
   );
 });
 
-test("every group with a rule exists and every group has a rule", () => {
-  const groups = new Set(sources.map(({ path }) => groupOf(path)));
-  assert.deepEqual([...groups].sort(), Object.keys(allowed).sort());
+test("no file imports itself over others, types included", () => {
+  assert.deepEqual(circles(sources), []);
+});
+
+test("a circle is found, of types too", () => {
+  const file = (path: string, source: string) => ({ path, source });
+  const files = [
+    file("judge/a.ts", 'import { b } from "./b.js";'),
+    file("judge/b.ts", 'import type { C } from "../head/c.js";'),
+    file("head/c.ts", 'import type { A } from "../judge/a.js";'),
+    file("main.ts", 'import { a } from "./judge/a.js";'),
+  ];
+  assert.deepEqual(circles(files), ["judge/a.ts > judge/b.ts > head/c.ts > judge/a.ts"]);
+});
+
+test("every room with a rule exists and every room has a rule", () => {
+  const rooms = new Set(sources.map(({ path }) => roomOf(path)));
+  assert.deepEqual([...rooms].sort(), Object.keys(allowed).sort());
 });
 
 test("every dependency of package.json is imported, and has its place here", () => {
@@ -113,30 +143,33 @@ test("every dependency of package.json is imported, and has its place here", () 
 });
 
 const broken: readonly (readonly [path: string, line: string])[] = [
-  ["errors.ts", 'import { hint } from "./config-sources.js";'],
+  ["errors.ts", 'import { hint } from "./config/sources.js";'],
+  ["main.ts", 'import { loadConfig } from "./config/config.js";'],
   ["observe/log.ts", 'import { JudgeError } from "../errors.js";'],
   ["prompt/judged-text.ts", 'import type { Judge } from "../judge/judge.js";'],
   ["head/head.ts", 'import { parseSafetensors } from "../checkpoint/safetensors.js";'],
   ["checkpoint/load.ts", 'const { x } = await import("../judge/judge.js");'],
   ["encoder/encoder.ts", 'import "../head/head.js";'],
-  ["encoder/onnx/batch.ts", 'import {\n  loadCheckpoint,\n} from "../../checkpoint/load.js";'],
+  ["encoder/onnx/child/batch.ts", 'import {\n  loadCheckpoint,\n} from "../../../checkpoint/load.js";'],
   ["judge/judge.ts", 'import { createOnnxEncoder } from "../encoder/onnx/onnx-encoder.js";'],
+  ["judge/judge.ts", 'import { abstentionVerdict } from "../answer/abstention.js";'],
+  ["answer/content.ts", 'import type { Service } from "../http/service.js";'],
   ["http/app.ts", 'import type { Encoder } from "../encoder/encoder.js";'],
-  ["cli/serve.ts", 'import { createOnnxEncoder } from "../encoder/onnx/onnx-encoder.js";'],
-  ["compose.ts", 'import { createVllmEncoder } from "./encoder/vllm/vllm-encoder.js";'],
-  ["compose-app.ts", 'import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";'],
-  ["config.ts", 'import { createOnnxEncoder } from "./encoder/onnx/onnx-encoder.js";'],
-  ["train/fit.ts", 'import { createApp } from "../http/app.js";'],
+  ["cli/serve/score.ts", 'import { createApp } from "../../http/app.js";'],
+  ["cli/serve/serve.ts", 'import { createOnnxEncoder } from "../../encoder/onnx/onnx-encoder.js";'],
+  ["doctor/judge.ts", 'import { createVllmEncoder } from "../encoder/vllm/vllm-encoder.js";'],
+  ["train/fit/fit.ts", 'import { createApp } from "../../http/app.js";'],
+  ["labels/labels.ts", 'import { rankAuc } from "../evaluate/metrics.js";'],
   ["head/head.ts", 'import { readFileSync } from "node:fs";'],
   ["features/pooling.ts", "const started = Date.now();"],
-  ["encoder/truncate.ts", "const at = Math.random();"],
+  ["encoder/tokenizer/truncate.ts", "const at = Math.random();"],
   ["judge/judge.ts", 'import * as z from "zod";'],
-  ["cli/serve.ts", 'import { Hono } from "hono/tiny";'],
-  ["verdict/crux.ts", 'export * from "./capability.js";'],
+  ["cli/serve/serve.ts", 'import { Hono } from "hono/tiny";'],
+  ["answer/crux.ts", 'export * from "./capability.js";'],
   ["judge/index.ts", "export const nothing = 0;"],
 ];
 for (const [path, line] of broken) {
-  test(`a broken rule is found: ${path} with ${line}`, () => {
+  test(`a broken rule is found: ${path} with ${line.replace(/\s+/g, " ")}`, () => {
     assert.equal(violations(path, line).length, 1);
   });
 }

@@ -10,5 +10,5 @@ export function torchRefusal(
   finding: string,
   remedy = "restore the file from its original",
 ): JudgeError {
-  return new JudgeError("checkpoint", `${place}: ${finding}; ${remedy}`);
+  return new JudgeError("checkpoint", { found: `${place}: ${finding}`, remedy: remedy });
 }

@@ -17,7 +17,10 @@ export function addCheckpointCommands(program: Command, terminal: Terminal): voi
       const { inspect, printSchema } = await import("./inspect.js");
       if (options.schema === true) printSchema(terminal);
       else if (path === undefined)
-        throw new JudgeError("usage", "nothing to inspect; give the path of a checkpoint");
+        throw new JudgeError("usage", {
+          found: "nothing to inspect",
+          remedy: "give the path of a checkpoint",
+        });
       else await inspect(path, { json: options.json === true }, terminal);
     });
 

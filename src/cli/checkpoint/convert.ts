@@ -36,12 +36,18 @@ export async function convert(
 async function save(checkpoint: Checkpoint, output: string, format: WritableFormat): Promise<void> {
   if (format === "switchyard-0.3.0") {
     if (!isTorchFile(output))
-      throw new JudgeError("usage", `${output}: Switchyard's format is one file; name it NAME.pt`);
+      throw new JudgeError("usage", {
+        found: `${output}: Switchyard's format is one file`,
+        remedy: "name it NAME.pt",
+      });
     await saveFile(output, writeSwitchyard(checkpoint));
     return;
   }
   if (isTorchFile(output))
-    throw new JudgeError("usage", `${output}: ${format} is a folder; leave .pt out of its name`);
+    throw new JudgeError("usage", {
+      found: `${output}: ${format} is a folder`,
+      remedy: "leave .pt out of its name",
+    });
   const files =
     format === "router-json-1" ? writeRouterJson1(checkpoint) : writeRouterJson2(checkpoint, sha256);
   const { selftest, notice } = checkpoint;

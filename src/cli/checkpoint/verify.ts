@@ -42,7 +42,7 @@ export function verify(config: Config, options: VerifyOptions, terminal: Termina
     if (rows === undefined || rows.length === 0) {
       const finding =
         rows === undefined ? `${options.checkpoint} has no selftest` : `${options.prompts} has no rows`;
-      throw new JudgeError("usage", `${finding}; give --prompts a file of reference rows`);
+      throw new JudgeError("usage", { found: finding, remedy: "give --prompts a file of reference rows" });
     }
     const tolerance = selftest?.tolerance ?? defaultTolerance;
     for (const line of await compare(judge, rows, tolerance)) terminal.print(line);
@@ -64,17 +64,17 @@ async function compare(
     for (const { raw, abstained } of batch) {
       const { probabilities } = rows[next++]!;
       if (abstained !== null)
-        throw new JudgeError("checkpoint", `row ${next} could not be judged: ${abstained}`);
+        throw new JudgeError("checkpoint", { found: `row ${next} could not be judged: ${abstained}` });
       for (const name of names) {
         const difference = Math.abs(raw[name]! - (probabilities[name] ?? Number.NaN));
         if (!(difference <= tolerance)) {
           const finding = Number.isNaN(difference)
             ? "is missing in the row"
             : `differs by ${difference.toPrecision(3)}`;
-          throw new JudgeError(
-            "checkpoint",
-            `row ${next}: output ${name} ${finding}; admitted are ${tolerance}`,
-          );
+          throw new JudgeError("checkpoint", {
+            found: `row ${next}: output ${name} ${finding}`,
+            remedy: `admitted are ${tolerance}`,
+          });
         }
         largest.set(name, Math.max(largest.get(name)!, difference));
       }

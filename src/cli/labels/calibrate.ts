@@ -67,10 +67,12 @@ export async function calibrateCommand(
 function checkTargets({ targetWeakShare, minAccuracy, maxCost, costs }: CalibrateCommand): void {
   const given = [targetWeakShare, minAccuracy, maxCost].filter((value) => value !== undefined);
   if (given.length !== 1) {
-    throw new JudgeError("usage", "give one target: --target-weak-share, --min-accuracy or --max-cost");
+    throw new JudgeError("usage", {
+      found: "give one target: --target-weak-share, --min-accuracy or --max-cost",
+    });
   }
   if (costs !== undefined && maxCost === undefined) {
-    throw new JudgeError("usage", "--costs belongs to --max-cost; give both or neither");
+    throw new JudgeError("usage", { found: "--costs belongs to --max-cost", remedy: "give both or neither" });
   }
 }
 
@@ -78,14 +80,20 @@ function routeOf(labels: Labels, judge: Judge, options: CalibrateCommand): Route
   const route = { weak: options.weak ?? judge.output, strong: options.strong ?? null };
   const predicted = judge.checkpoint.head.outputNames;
   if (!predicted.includes(route.weak)) {
-    throw new JudgeError("usage", `--weak: the judge predicts ${predicted.join(", ")}; name one of these`);
+    throw new JudgeError("usage", {
+      found: `--weak: the judge predicts ${predicted.join(", ")}`,
+      remedy: "name one of these",
+    });
   }
   const missing = [route.weak, route.strong].find(
     (name) => name !== null && !labels.outputNames.includes(name),
   );
   if (missing === undefined) return route;
   const known = labels.outputNames.join(", ");
-  throw new JudgeError("usage", `${options.labels} has no labels for "${missing}"; it labels ${known}`);
+  throw new JudgeError("usage", {
+    found: `${options.labels} has no labels for "${missing}"`,
+    remedy: `it labels ${known}`,
+  });
 }
 
 /** The rows to choose on, the weak output's label first; none that was trained on. */
@@ -99,7 +107,7 @@ function routeRows(
     labels.every((label) => label !== null),
   );
   if (rows.length > 0) return rows;
-  throw new JudgeError("usage", "no labelled rows; name another split, or label them");
+  throw new JudgeError("usage", { found: "no labelled rows", remedy: "name another split, or label them" });
 }
 
 async function targetOf(
@@ -110,21 +118,23 @@ async function targetOf(
   if (share !== undefined) return { kind: "weak_share", share };
   if (accuracy !== undefined) return { kind: "accuracy", accuracy };
   if (strong === null) {
-    throw new JudgeError("usage", "--max-cost needs --strong, the output of the other model of the route");
+    throw new JudgeError("usage", {
+      found: "--max-cost needs --strong, the output of the other model of the route",
+    });
   }
   const costs = await costsOf();
   const [weakCost, strongCost] = [costs?.[weak], costs?.[strong]];
   if (weakCost === undefined || strongCost === undefined) {
-    throw new JudgeError(
-      "usage",
-      "the checkpoint has no costs of these two outputs, which --max-cost needs; give --costs a file of them",
-    );
+    throw new JudgeError("usage", {
+      found: "the checkpoint has no costs of these two outputs, which --max-cost needs",
+      remedy: "give --costs a file of them",
+    });
   }
   if (weakCost < strongCost) return { kind: "cost", cost: maxCost!, weak: weakCost, strong: strongCost };
-  throw new JudgeError(
-    "usage",
-    `a request costs ${weakCost} with the weak model and ${strongCost} with the strong one; --max-cost wants the weak one cheaper`,
-  );
+  throw new JudgeError("usage", {
+    found: `a request costs ${weakCost} with the weak model and ${strongCost} with the strong one`,
+    remedy: "--max-cost wants the weak one cheaper",
+  });
 }
 
 /** The file's before the checkpoint's. */

@@ -48,7 +48,9 @@ export async function applyCosts(
 ): Promise<Exclude<Costs, null>> {
   for (const output of given.byOutput.keys()) {
     if (known.includes(output)) continue;
-    throw new JudgeError("usage", `${file}: no output is named ${quoted(output)}${hint(output, known)}`);
+    throw new JudgeError("usage", {
+      found: `${file}: no output is named ${quoted(output)}${hint(output, known)}`,
+    });
   }
   const answer = new Map(labels.outputNames.map((name, index) => [name, labels.medianOutputTokens[index]!]));
   const prompt = given.kind === "tokens" ? await medianTokens(encoder, texts) : 0;
@@ -73,8 +75,12 @@ function parseContent(file: string, content: string): unknown {
     // the parsers' own messages quote the text
     const place =
       error instanceof TomlError ? `line ${error.line}, column ${error.column}: not TOML` : "not JSON";
-    throw new JudgeError("usage", `${place}; a file of costs is TOML or JSON`, {
-      cause: error,
-    });
+    throw new JudgeError(
+      "usage",
+      { found: place, remedy: "a file of costs is TOML or JSON" },
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -143,10 +143,10 @@ function commonOutputs(
   const predicted = checkpoint.head.outputNames;
   const common = outputNames.filter((name) => predicted.includes(name));
   if (common.length > 0) return common;
-  throw new JudgeError(
-    "usage",
-    `${file} labels ${outputNames.join(", ")}, ${who} predicts ${predicted.join(", ")}; name the outputs alike`,
-  );
+  throw new JudgeError("usage", {
+    found: `${file} labels ${outputNames.join(", ")}, ${who} predicts ${predicted.join(", ")}`,
+    remedy: "name the outputs alike",
+  });
 }
 
 /** @throws JudgeError `usage` naming the file */

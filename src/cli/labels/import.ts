@@ -52,8 +52,8 @@ async function findRecords(clone: string): Promise<string> {
     const names = await readdir(join(clone, folder, "mmlu", "responses")).catch(() => []);
     if (names.some((name) => mmluFile.test(name))) return join(clone, folder);
   }
-  throw new JudgeError(
-    "usage",
-    `${clone} has no mmlu/responses/mmlu_*.csv in ${recordFolders.slice(0, -1).join(", ")} or itself; give the folder of a clone of RouteLLM`,
-  );
+  throw new JudgeError("usage", {
+    found: `${clone} has no mmlu/responses/mmlu_*.csv in ${recordFolders.slice(0, -1).join(", ")} or itself`,
+    remedy: "give the folder of a clone of RouteLLM",
+  });
 }

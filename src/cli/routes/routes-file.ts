@@ -43,16 +43,16 @@ export function parseRoutesFile(file: string, text: string): RoutesFile {
     if (!(error instanceof TomlError)) throw error;
     throw new JudgeError(
       "usage",
-      `${file} line ${error.line}, column ${error.column}: not TOML; mend it first`,
+      { found: `${file} line ${error.line}, column ${error.column}: not TOML`, remedy: "mend it first" },
       { cause: error },
     );
   }
   const result = RoutesFile.safeParse(content);
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;
-  throw new JudgeError(
-    "usage",
-    `${file}: ${path.join(".")}: ${message}; Switchyard would not take it either`,
-  );
+  throw new JudgeError("usage", {
+    found: `${file}: ${path.join(".")}: ${message}`,
+    remedy: "Switchyard would not take it either",
+  });
 }
 export type Thresholds = Pick<RouteTable, "base_threshold" | "threshold_step">;

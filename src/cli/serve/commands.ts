@@ -55,7 +55,11 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
         terminal.print(`${file}:${line}: ${severity}: ${message}`);
       if (findings.length === 0) terminal.print(`${file}: nothing to change`);
       const errors = findings.filter(({ severity }) => severity === "error").length;
-      if (errors > 0) throw new JudgeError("usage", `${file}: ${errors} error(s); change the lines above`);
+      if (errors > 0)
+        throw new JudgeError("usage", {
+          found: `${file}: ${errors} error(s)`,
+          remedy: "change the lines above",
+        });
     });
 
   withSettings(

@@ -29,13 +29,13 @@ type Row = z.infer<typeof Row>;
 export async function score(config: Config, options: ScoreOptions, terminal: Terminal): Promise<void> {
   const { file, prompt } = options;
   if (file !== undefined && prompt !== undefined) {
-    throw new JudgeError("usage", "found both a prompt and --file; give one of them");
+    throw new JudgeError("usage", { found: "found both a prompt and --file", remedy: "give one of them" });
   }
   if (file === undefined && prompt === undefined && terminal.inputIsTerminal) {
-    throw new JudgeError(
-      "usage",
-      'nothing to score; give a prompt: prefill-judge score "PROMPT", or --file prompts.jsonl',
-    );
+    throw new JudgeError("usage", {
+      found: "nothing to score",
+      remedy: 'give a prompt: prefill-judge score "PROMPT", or --file prompts.jsonl',
+    });
   }
   const rows =
     file === undefined ? null : await readJsonLines(file, Row, 'a JSON object with a string "prompt"');

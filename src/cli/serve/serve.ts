@@ -170,7 +170,10 @@ function logTarget({ log }: Config, terminal: Terminal): LogTarget {
     const { code } = error as NodeJS.ErrnoException;
     throw new JudgeError(
       "config",
-      `log.file: ${log.file} cannot be written (${code}); name a file in a writable folder`,
+      {
+        found: `log.file: ${log.file} cannot be written (${code})`,
+        remedy: "name a file in a writable folder",
+      },
       {
         cause: error,
       },

@@ -44,7 +44,9 @@ export async function encodeRows(
           encoding instanceof JudgeError
             ? encoding.message
             : "the encoder can read nothing of the text; leave the row out";
-        throw new JudgeError("usage", `row ${texts.indexOf(text) + 1} cannot be encoded: ${finding}`);
+        throw new JudgeError("usage", {
+          found: `row ${texts.indexOf(text) + 1} cannot be encoded: ${finding}`,
+        });
       });
       for (const [key, file] of caches) {
         const fresh = encoded.filter(({ text }) => !file.has(text));

@@ -90,10 +90,9 @@ function gridOf(encoder: Encoder, rows: number, options: SweepCommand): Grid {
   const largest = Math.min(smallestTraining(rows, usualFolds), facts.hiddenSize);
   const tooLarge = options.pca?.find((size) => size > largest);
   if (tooLarge !== undefined || largest < 1) {
-    throw new JudgeError(
-      "usage",
-      `--pca ${tooLarge ?? 1}: ${rows} rows in ${usualFolds.folds} folds and ${facts.hiddenSize} features allow ${largest} at most`,
-    );
+    throw new JudgeError("usage", {
+      found: `--pca ${tooLarge ?? 1}: ${rows} rows in ${usualFolds.folds} folds and ${facts.hiddenSize} features allow ${largest} at most`,
+    });
   }
   const fitting = usualPcaSizes.filter((size) => size <= largest);
   const pcaSizes = ascending(options.pca ?? (fitting.length > 0 ? fitting : [largest]));

@@ -49,10 +49,10 @@ export function trainingRows(
       );
     } else {
       const what = problem.kind === "no_labels" ? "has no labels" : "has labels of one class only";
-      throw new JudgeError(
-        "usage",
-        `${file}: output ${problem.output} ${what}; nothing can be learned of it`,
-      );
+      throw new JudgeError("usage", {
+        found: `${file}: output ${problem.output} ${what}`,
+        remedy: "nothing can be learned of it",
+      });
     }
   }
   for (const count of counts) {
@@ -93,7 +93,9 @@ function chooseRows(
 export function checkLayers({ facts, id }: Encoder, layers: readonly number[], option: string): void {
   const missing = layers.find((layer) => !facts.layers.includes(layer));
   if (missing === undefined) return;
-  throw new JudgeError("usage", `${option} ${missing}: encoder ${id} gives ${facts.layers.join(", ")}`);
+  throw new JudgeError("usage", {
+    found: `${option} ${missing}: encoder ${id} gives ${facts.layers.join(", ")}`,
+  });
 }
 
 /**
@@ -107,7 +109,10 @@ export async function trainingView(
 ): Promise<View> {
   const { facts, id } = encoder;
   if (chatTemplateKwargs !== undefined && facts.chatTemplateHash === null)
-    throw new JudgeError("usage", `--chat-template-kwargs: encoder ${id} has no chat template; leave it out`);
+    throw new JudgeError("usage", {
+      found: `--chat-template-kwargs: encoder ${id} has no chat template`,
+      remedy: "leave it out",
+    });
   const view: View = {
     template: facts.chatTemplateHash === null ? "none" : "chat",
     templateArguments: chatTemplateKwargs ?? {},

@@ -35,10 +35,10 @@ export async function selftestTexts(
   const isLabelled = createLabelledTest(rows);
   const texts = shortest((await readPrompts(file)).filter((text) => !isLabelled(text)));
   if (texts.length > 0) return texts;
-  throw new JudgeError(
-    "usage",
-    `${file} has no prompt that is not in the labels; give --selftest a file of other prompts`,
-  );
+  throw new JudgeError("usage", {
+    found: `${file} has no prompt that is not in the labels`,
+    remedy: "give --selftest a file of other prompts",
+  });
 }
 
 function shortest(texts: readonly string[]): string[] {
@@ -60,10 +60,11 @@ function readLines(file: string, content: string): string[] {
   const isTable = /\.[ct]sv$/i.test(file) || /^"?question"?,/.test(content);
   if (place < 0 && !isTable) return lines;
   const finding = isTable ? "found a table" : `found JSON in line ${place + 1}`;
-  throw new JudgeError(
-    "usage",
-    `${file}: ${finding}, wanted one prompt a line; name it .jsonl or .ndjson where each line is an object with "prompt"`,
-  );
+  throw new JudgeError("usage", {
+    found: `${file}: ${finding}`,
+    wanted: "one prompt a line",
+    remedy: `name it .jsonl or .ndjson where each line is an object with "prompt"`,
+  });
 }
 
 /** Shorter prompts stand in other texts by chance. */
@@ -96,9 +97,15 @@ export async function tokenizePrompts(
     const entry = tokens[index] as Tokens | JudgeError;
     const advice = "give --selftest a file of other prompts";
     if (entry instanceof JudgeError)
-      throw new JudgeError("usage", `a prompt of the selftest cannot be read: ${entry.message}; ${advice}`);
+      throw new JudgeError("usage", {
+        found: `a prompt of the selftest cannot be read: ${entry.message}`,
+        remedy: advice,
+      });
     if (!entry.truncated) return { text, inputIds: entry.ids };
-    throw new JudgeError("usage", `a prompt of the selftest has over ${view.maxTokens} tokens; ${advice}`);
+    throw new JudgeError("usage", {
+      found: `a prompt of the selftest has over ${view.maxTokens} tokens`,
+      remedy: advice,
+    });
   });
 }
 

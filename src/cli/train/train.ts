@@ -89,7 +89,10 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
 /** @throws JudgeError `usage` for a place that the checkpoint could not be saved at */
 async function tryOut(out: string): Promise<void> {
   if (isTorchFile(out))
-    throw new JudgeError("usage", `--out ${out}: a judge is a folder; leave .pt out of its name`);
+    throw new JudgeError("usage", {
+      found: `--out ${out}: a judge is a folder`,
+      remedy: "leave .pt out of its name",
+    });
   await refuseForeign(out, [...checkpointFiles, ...staleFiles]);
   await trySaving(out);
 }
@@ -102,20 +105,20 @@ const staleFiles = ["notice.txt"];
 function checkRows({ pca, calibration }: TrainCommand, rows: number): void {
   const fitted = calibration ? smallestTraining(rows, usualFolds) : rows;
   if (fitted > pca) return;
-  throw new JudgeError(
-    "usage",
-    `${rows} rows are too few for --pca ${pca}; give more rows, or a smaller --pca`,
-  );
+  throw new JudgeError("usage", {
+    found: `${rows} rows are too few for --pca ${pca}`,
+    remedy: "give more rows, or a smaller --pca",
+  });
 }
 
 function checkFeatures({ layer, pca }: TrainCommand, encoder: Encoder): void {
   checkLayers(encoder, [layer], "--layer");
   const { hiddenSize } = encoder.facts;
   if (pca <= hiddenSize) return;
-  throw new JudgeError(
-    "usage",
-    `--pca ${pca}: encoder ${encoder.id} gives ${hiddenSize} features; give a smaller --pca`,
-  );
+  throw new JudgeError("usage", {
+    found: `--pca ${pca}: encoder ${encoder.id} gives ${hiddenSize} features`,
+    remedy: "give a smaller --pca",
+  });
 }
 
 async function featureTable(

@@ -74,9 +74,9 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   const pool = createPool(Array.from({ length: parts.processes }, supervise));
 
   const expect = <K extends Answer["kind"]>(answer: Answer, kind: K) => {
-    if (answer.kind === "refused") throw new JudgeError(answer.error.code, answer.error.message);
+    if (answer.kind === "refused") throw new JudgeError(answer.error.code, answer.error);
     if (answer.kind !== kind)
-      throw new JudgeError("internal", "the encoder process gave another kind of answer");
+      throw new JudgeError("internal", { found: "the encoder process gave another kind of answer" });
     return answer as Extract<Answer, { kind: K }>;
   };
   const batcher = createBatcher({
@@ -102,7 +102,10 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     const weightFiles = [modelFileName, ...Object.keys(weightHashes)];
     if (isAsHashed && (await stampEncoderFolder(parts.folder)) === stamp)
       return { ...loaded, processes: parts.processes, files, weightFiles, hash: hashOf(files) };
-    throw new JudgeError("encoder", "its files changed while they were read; try again when they are whole");
+    throw new JudgeError("encoder", {
+      found: "its files changed while they were read",
+      remedy: "try again when they are whole",
+    });
   }
 
   return {
@@ -116,14 +119,12 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     },
     get facts() {
       if (facts === undefined)
-        throw new JudgeError("encoder_down", `encoder ${parts.id} has not been started`);
+        throw new JudgeError("encoder_down", { found: `encoder ${parts.id} has not been started` });
       return facts;
     },
     async start() {
       facts = await load().catch((error) => {
-        throw error instanceof JudgeError
-          ? new JudgeError(error.code, `encoder ${parts.id}: ${error.message}`, { cause: error })
-          : error;
+        throw error instanceof JudgeError ? error.within(`encoder ${parts.id}`) : error;
       });
       const limit = limitWarning(facts);
       if (limit !== null) parts.events.warning?.(limit);

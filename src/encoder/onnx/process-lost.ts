@@ -3,6 +3,6 @@ import { JudgeError } from "../../errors.js";
 
 export class ProcessLost extends JudgeError {
   constructor() {
-    super("encoder_down", "the encoder process died; it is being restarted");
+    super("encoder_down", { found: "the encoder process died", remedy: "it is being restarted" });
   }
 }

@@ -37,7 +37,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   let firstLoad: { resolve(facts: LoadedFacts): void; reject(error: JudgeError): void } | null = null;
 
   const encoderDown = () =>
-    new JudgeError("encoder_down", "the encoder is not running; it is being restarted");
+    new JudgeError("encoder_down", { found: "the encoder is not running", remedy: "it is being restarted" });
 
   function launch(): void {
     state = "loading";
@@ -84,12 +84,13 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       firstLoad?.resolve(report.facts);
       firstLoad = null;
     } else if (report.kind === "failed") {
+      const error = new JudgeError(report.error.code, report.error);
       if (firstLoad !== null) {
         state = "closed";
-        firstLoad.reject(new JudgeError(report.error.code, report.error.message));
+        firstLoad.reject(error);
         firstLoad = null;
       }
-      refusal = report.error.message;
+      refusal = error.message;
       child?.kill("SIGKILL");
     } else if (running?.id === report.id) {
       failuresInARow = 0;
@@ -117,7 +118,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       const how =
         signal !== null ? `by ${signal}` : code !== null ? `with exit code ${code}` : "before it ran";
       firstLoad.reject(
-        new JudgeError("encoder", `the encoder process ended ${how} while it loaded model.onnx`),
+        new JudgeError("encoder", { found: `the encoder process ended ${how} while it loaded model.onnx` }),
       );
       firstLoad = null;
       return;
@@ -154,7 +155,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     run(work) {
       return new Promise((resolve, reject) => {
         if (state !== "up") return reject(encoderDown());
-        if (running !== null) return reject(new JudgeError("internal", "the encoder process is busy"));
+        if (running !== null)
+          return reject(new JudgeError("internal", { found: "the encoder process is busy" }));
         running = { id: nextId++, resolve, reject };
         watchdog.watch(hangMs);
         send({ kind: "work", id: running.id, work });

@@ -1,15 +1,18 @@
 // A JudgeError on its way between the processes.
-import { type ErrorCode, JudgeError } from "../../errors.js";
+import { type ErrorCode, type ErrorText, JudgeError } from "../../errors.js";
 
-export interface WireError {
+export interface WireError extends ErrorText {
   readonly code: ErrorCode;
-  readonly message: string;
 }
 
 export function toWire<T>(value: T | JudgeError): T | WireError {
-  return value instanceof JudgeError ? { code: value.code, message: value.message } : value;
+  return value instanceof JudgeError ? wireError(value) : value;
 }
 
 export function fromWire<T extends object>(value: T | WireError): T | JudgeError {
-  return "code" in value ? new JudgeError(value.code, value.message) : value;
+  return "code" in value ? new JudgeError(value.code, value) : value;
+}
+
+export function wireError({ code, found, wanted, remedy }: JudgeError): WireError {
+  return { code, found, wanted, remedy };
 }

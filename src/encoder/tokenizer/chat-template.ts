@@ -35,10 +35,10 @@ export function chatRenderer(
   const render = (date: Date) => (text: string) => renderAt(tokenizer, template, date, text);
   const [first, second] = (day === null ? twoDays : [day]).map((date) => sampleOf(render(date)));
   if (second !== undefined && first !== second) {
-    throw new JudgeError(
-      "encoder",
-      `the chat template prints the date, and ${given === undefined ? "chat_template_kwargs name none" : 'date_string is not a day such as "26 Jul 2024"'}; fix the day of the view: train, or convert the checkpoint, with --chat-template-kwargs '${JSON.stringify(someDate)}' (of one that is trained already, the day of its training)`,
-    );
+    throw new JudgeError("encoder", {
+      found: `the chat template prints the date, and ${given === undefined ? "chat_template_kwargs name none" : 'date_string is not a day such as "26 Jul 2024"'}`,
+      remedy: `fix the day of the view: train, or convert the checkpoint, with --chat-template-kwargs '${JSON.stringify(someDate)}' (of one that is trained already, the day of its training)`,
+    });
   }
   return render(day ?? twoDays[0]);
 }
@@ -50,7 +50,10 @@ function sampleOf(render: (text: string) => string): string {
     const finding = (error instanceof Error ? error.message : String(error)).slice(0, longestFinding);
     throw new JudgeError(
       "encoder",
-      `the chat template fails: ${finding}; mend chat_template.jinja, or chat_template in tokenizer_config.json`,
+      {
+        found: `the chat template fails: ${finding}`,
+        remedy: "mend chat_template.jinja, or chat_template in tokenizer_config.json",
+      },
       { cause: error },
     );
   }

@@ -30,10 +30,10 @@ export function bareFrame(whole: PreTrainedTokenizer): Frame {
   const outer = whole.encode(sample);
   const start = outer.findIndex((_, index) => inner.every((id, offset) => outer[index + offset] === id));
   if (start < 0)
-    throw new JudgeError(
-      "encoder",
-      "the tokenizer's post-processor rewrites the text; that is not supported",
-    );
+    throw new JudgeError("encoder", {
+      found: "the tokenizer's post-processor rewrites the text",
+      remedy: "that is not supported",
+    });
   return {
     prefixIds: outer.slice(0, start),
     suffixIds: outer.slice(start + inner.length),
@@ -55,10 +55,10 @@ export function chatFrame(
   const marker = "\u{F8FF}user text\u{F8FF}";
   const pieces = render(marker).split(marker);
   if (pieces.length !== 2) {
-    throw new JudgeError(
-      "encoder",
-      `the chat template renders the user's text ${pieces.length - 1} times, wanted once`,
-    );
+    throw new JudgeError("encoder", {
+      found: `the chat template renders the user's text ${pieces.length - 1} times`,
+      wanted: "once",
+    });
   }
   const [before, after] = pieces as [string, string];
   let prefixEnd = 0;
@@ -85,7 +85,9 @@ export function chatFrame(
     segment(text) {
       const rendered = render(text);
       if (!rendered.startsWith(before) || !rendered.endsWith(after)) {
-        throw new JudgeError("encoder_error", "the chat template changes its own text with the user's text");
+        throw new JudgeError("encoder_error", {
+          found: "the chat template changes its own text with the user's text",
+        });
       }
       let segment = rendered.slice(prefixEnd, rendered.length - (after.length - suffixStart));
       if (trimStart) segment = segment.trimStart();
@@ -104,10 +106,10 @@ export function checkFrame(
   for (const text of ["Hello, world", "\n two  words\n", "1½ x² = 数"]) {
     const composed = [...frame.prefixIds, ...plainIds(frame.segment(text)), ...frame.suffixIds];
     if (composed.join() !== wholeIds(text).join()) {
-      throw new JudgeError(
-        "encoder",
-        "the tokenizer's ids of template and text do not add up to the ids of the whole; this tokenizer is not supported",
-      );
+      throw new JudgeError("encoder", {
+        found: "the tokenizer's ids of template and text do not add up to the ids of the whole",
+        remedy: "this tokenizer is not supported",
+      });
     }
   }
 }

@@ -102,7 +102,9 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
   }: Pick<View, "template" | "templateArguments">): Frame => {
     if (template === "none") return bare;
     if (files.chatTemplate === null) {
-      throw new JudgeError("encoder", "the encoder has no chat template, but the judge's view wants one");
+      throw new JudgeError("encoder", {
+        found: "the encoder has no chat template, but the judge's view wants one",
+      });
     }
     const key = JSON.stringify(templateArguments);
     const frame = chatFrames.get(key) ?? chatFrameFor(files.chatTemplate, templateArguments);
@@ -117,7 +119,8 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
 
   return {
     tokenize(text, view) {
-      if (typeof text !== "string") throw new JudgeError("encoder_error", "only a string can be tokenised");
+      if (typeof text !== "string")
+        throw new JudgeError("encoder_error", { found: "only a string can be tokenised" });
       const frame = frameOf(view);
       const words = wordsOf(frame);
       const parts = {
@@ -154,10 +157,10 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
 }
 
 function endless(): JudgeError {
-  return new JudgeError(
-    "encoder",
-    `the chat template, or a pattern of tokenizer.json, has not ended after ${frameMs} ms; restore both from the encoder's original files`,
-  );
+  return new JudgeError("encoder", {
+    found: `the chat template, or a pattern of tokenizer.json, has not ended after ${frameMs} ms`,
+    remedy: "restore both from the encoder's original files",
+  });
 }
 
 function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown>): PreTrainedTokenizer {
@@ -169,7 +172,11 @@ function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown
 }
 
 function unusable(cause: unknown): JudgeError {
-  return new JudgeError("encoder", "tokenizer.json is not a tokenizer that Transformers.js can use", {
-    cause,
-  });
+  return new JudgeError(
+    "encoder",
+    { found: "tokenizer.json is not a tokenizer that Transformers.js can use" },
+    {
+      cause,
+    },
+  );
 }

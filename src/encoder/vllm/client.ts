@@ -59,10 +59,10 @@ export function createClient(parts: ClientParts): Client {
   const options = { keepAlive: true, maxSockets: parts.maxInFlight, timeout: idleSocketMs };
   const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
   const late = () =>
-    new JudgeError(
-      "encoder_down",
-      `the vLLM server gave no reply within ${parts.timeoutMs} ms; see its own log, or raise request_timeout_ms`,
-    );
+    new JudgeError("encoder_down", {
+      found: `the vLLM server gave no reply within ${parts.timeoutMs} ms`,
+      remedy: "see its own log, or raise request_timeout_ms",
+    });
   /** the server that answered last is asked first */
   let preferred = 0;
 
@@ -106,9 +106,13 @@ export function createClient(parts: ClientParts): Client {
     }
     throw fault instanceof JudgeError
       ? fault
-      : new JudgeError("encoder_down", "no vLLM server answers; check base_url and the server's own log", {
-          cause: fault,
-        });
+      : new JudgeError(
+          "encoder_down",
+          { found: "no vLLM server answers", remedy: "check base_url and the server's own log" },
+          {
+            cause: fault,
+          },
+        );
   }
 
   return {
@@ -126,10 +130,10 @@ export function createClient(parts: ClientParts): Client {
       });
       const reply = Reply.safeParse(await askInTurn("/completions", body, signal));
       if (reply.success) return reply.data.kv_transfer_params.hidden_states_path;
-      throw new JudgeError(
-        "encoder_error",
-        "the vLLM server's reply names no hidden_states_path; start it with extract_hidden_states and the ExampleHiddenStatesConnector",
-      );
+      throw new JudgeError("encoder_error", {
+        found: "the vLLM server's reply names no hidden_states_path",
+        remedy: "start it with extract_hidden_states and the ExampleHiddenStatesConnector",
+      });
     },
     close() {
       for (const agent of Object.values(agents)) agent.destroy();
@@ -178,10 +182,10 @@ async function readText(response: IncomingMessage): Promise<string> {
     size += chunk.byteLength;
     // leaving the loop ends the socket
     if (size > maxReplyBytes) {
-      throw new JudgeError(
-        "encoder_error",
-        "the vLLM server's reply is over 1 MiB; set base_url to a vLLM server",
-      );
+      throw new JudgeError("encoder_error", {
+        found: "the vLLM server's reply is over 1 MiB",
+        remedy: "set base_url to a vLLM server",
+      });
     }
     chunks.push(chunk);
   }
@@ -198,9 +202,16 @@ function parseJson(text: string): unknown {
 
 /** The server's own words are not passed on: they may quote what was sent. */
 function refusalOf(status: number, text: string, path: string): JudgeError {
-  if (status === 429) return new JudgeError("overloaded", "the vLLM server is overloaded; ask again later");
+  if (status === 429)
+    return new JudgeError("overloaded", {
+      found: "the vLLM server is overloaded",
+      remedy: "ask again later",
+    });
   if (status >= 500) {
-    return new JudgeError("encoder_down", `the vLLM server answered ${status}; see its own log`);
+    return new JudgeError("encoder_down", {
+      found: `the vLLM server answered ${status}`,
+      remedy: "see its own log",
+    });
   }
   const error = ErrorReply.safeParse(parseJson(text));
   const message = error.success ? error.data.error.message : "";
@@ -214,5 +225,5 @@ function refusalOf(status: number, text: string, path: string): JudgeError {
           : /maximum context length|max_model_len|longer than the maximum/i.test(message)
             ? `takes fewer tokens than were sent (${status}); lower the judge's max_tokens`
             : `refused the request (${status}); see its own log`;
-  return new JudgeError("encoder_error", `the vLLM server ${finding}`);
+  return new JudgeError("encoder_error", { found: `the vLLM server ${finding}` });
 }

@@ -12,15 +12,18 @@ export async function checkFolder(root: string): Promise<string | null> {
   const facts = await stat(root).catch((cause) => {
     throw new JudgeError(
       "encoder",
-      `hidden_states_root cannot be read (${cause.code}); set it to the server's shared_storage_path`,
+      {
+        found: `hidden_states_root cannot be read (${cause.code})`,
+        remedy: "set it to the server's shared_storage_path",
+      },
       { cause },
     );
   });
   if (!facts.isDirectory()) {
-    throw new JudgeError(
-      "encoder",
-      "hidden_states_root is not a folder; set it to the server's shared_storage_path",
-    );
+    throw new JudgeError("encoder", {
+      found: "hidden_states_root is not a folder",
+      remedy: "set it to the server's shared_storage_path",
+    });
   }
   if ((facts.mode & othersMayRead) === 0) return null;
   return "every user of this machine can enter hidden_states_root, and hidden states tell the texts they were made from; chmod it to 0700, or 0770 with a group";

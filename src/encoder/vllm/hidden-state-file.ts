@@ -202,5 +202,5 @@ async function remove(path: string, onLeftBehind: FileRules["onLeftBehind"]): Pr
 }
 
 function fault(finding: string, cause?: unknown): JudgeError {
-  return new JudgeError("encoder_error", finding, { cause });
+  return new JudgeError("encoder_error", { found: finding }, { cause });
 }

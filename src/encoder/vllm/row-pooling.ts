@@ -140,7 +140,11 @@ export function fault(
   remedy = "compare the server's release with those that the README names",
   cause?: unknown,
 ): JudgeError {
-  return new JudgeError("encoder_error", `the vLLM server's hidden states are ${finding}; ${remedy}`, {
-    cause,
-  });
+  return new JudgeError(
+    "encoder_error",
+    { found: `the vLLM server's hidden states are ${finding}`, remedy: remedy },
+    {
+      cause,
+    },
+  );
 }

@@ -47,7 +47,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     if (!warned.has(finding)) events.warning(finding);
     warned.add(finding);
   };
-  const closed = () => new JudgeError("encoder_down", `encoder ${id} is not running`);
+  const closed = () => new JudgeError("encoder_down", { found: `encoder ${id} is not running` });
 
   async function prefill(ids: readonly number[], wanted: Wanted, signal: AbortSignal): Promise<HiddenStates> {
     const expected = { ids, captured, hiddenSize: facts?.hiddenSize ?? null };
@@ -154,7 +154,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       return probe.up;
     },
     get facts() {
-      if (facts === undefined) throw new JudgeError("encoder_down", `encoder ${id} has not been started`);
+      if (facts === undefined)
+        throw new JudgeError("encoder_down", { found: `encoder ${id} has not been started` });
       return facts;
     },
     async start() {
@@ -162,7 +163,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
         facts = await load();
       } catch (error) {
         throw error instanceof JudgeError
-          ? new JudgeError("encoder", `encoder ${id}: ${error.message}`, { cause: error })
+          ? new JudgeError("encoder", { found: `encoder ${id}: ${error.message}` }, { cause: error })
           : error;
       }
       if (isClosed) throw closed();

@@ -26,17 +26,17 @@ export async function readBody<T>(
   checkCoding(incoming);
   const bytes = await readUpload(incoming, limits);
   if (hasMoreValuesThan(bytes, maxValues)) {
-    throw new JudgeError(
-      "invalid_request",
-      `the body has more than ${maxValues} values, wanted at most that many`,
-    );
+    throw new JudgeError("invalid_request", {
+      found: `the body has more than ${maxValues} values`,
+      wanted: "at most that many",
+    });
   }
   const text = decode(bytes);
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch {
-    throw new JudgeError("invalid_json", `the body is not JSON${place(text)}`);
+    throw new JudgeError("invalid_json", { found: `the body is not JSON${place(text)}` });
   }
   const result = schema.safeParse(content);
   if (result.success) return result.data;
@@ -47,11 +47,17 @@ export async function readBody<T>(
 function checkCoding({ headers }: IncomingMessage): void {
   const coding = headers["content-encoding"] ?? "identity";
   if (coding.toLowerCase() !== "identity") {
-    throw new JudgeError("unsupported_media_type", "found a content-encoding, wanted the JSON uncompressed");
+    throw new JudgeError("unsupported_media_type", {
+      found: "found a content-encoding",
+      wanted: "the JSON uncompressed",
+    });
   }
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers["content-type"] ?? "")?.[1] ?? "utf-8";
   if (!/^(utf-?8|us-ascii)$/i.test(charset)) {
-    throw new JudgeError("unsupported_media_type", "found another charset, wanted JSON as UTF-8");
+    throw new JudgeError("unsupported_media_type", {
+      found: "found another charset",
+      wanted: "JSON as UTF-8",
+    });
   }
 }
 
@@ -59,7 +65,7 @@ function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw new JudgeError("invalid_json", "the body is not UTF-8; send JSON as UTF-8");
+    throw new JudgeError("invalid_json", { found: "the body is not UTF-8", remedy: "send JSON as UTF-8" });
   }
 }
 
@@ -94,7 +100,7 @@ export function invalidRequest(error: z.ZodError): JudgeError {
   const finding = issue.code === "unrecognized_keys" ? "holds a key that is not known here" : issue.message;
   return new JudgeError(
     "invalid_request",
-    `${param || "the body"}: ${finding}`,
+    { found: `${param || "the body"}: ${finding}` },
     param === "" ? {} : { param },
   );
 }

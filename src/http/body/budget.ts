@@ -57,7 +57,10 @@ export function createBodyBudget(options: BodyBudgetOptions): BodyBudget {
       if (!isFree) {
         options.onWait();
         if (refuses)
-          throw new JudgeError("overloaded", "too many large bodies at once; send this one again later");
+          throw new JudgeError("overloaded", {
+            found: "too many large bodies at once",
+            remedy: "send this one again later",
+          });
       }
       let enter = () => {};
       const room = new Promise<void>((resolve) => {

@@ -63,7 +63,12 @@ function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer
       if (isWaiting) return;
       clearTimeout(timer);
       if (size <= maxBodyBytes) return resolve(whole.subarray(0, size));
-      reject(new JudgeError("body_too_large", `the body has ${size} bytes, wanted at most ${maxBodyBytes}`));
+      reject(
+        new JudgeError("body_too_large", {
+          found: `the body has ${size} bytes`,
+          wanted: `at most ${maxBodyBytes}`,
+        }),
+      );
     };
     const take = (chunk: Buffer) => {
       const start = size;
@@ -139,9 +144,9 @@ async function roomFor(
 }
 
 function tooSlow(remark: string): JudgeError {
-  return new JudgeError("request_timeout", `the request was not complete in time; ${remark}`);
+  return new JudgeError("request_timeout", { found: "the request was not complete in time", remedy: remark });
 }
 
 function clientGone(cause?: Error): JudgeError {
-  return new JudgeError("client_gone", "the client left while it sent the body", { cause });
+  return new JudgeError("client_gone", { found: "the client left while it sent the body" }, { cause });
 }

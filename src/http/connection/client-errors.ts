@@ -70,7 +70,7 @@ function refusalOf(
   socket: Duplex,
   maxHeaderBytes: number,
 ): [error: JudgeError, status: number, protocol?: Protocol] {
-  const refusal = (message: string) => new JudgeError("invalid_request", message);
+  const refusal = (message: string) => new JudgeError("invalid_request", { found: message });
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return [tooSlow(), wireForm(tooSlow()).status];
   if (error.code === "HPE_HEADER_OVERFLOW") {
     const finding = `the headers have more than ${maxHeaderBytes} bytes`;
@@ -89,16 +89,18 @@ function refusalOf(
 function brokenUpload({ code }: NodeJS.ErrnoException): JudgeError {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return tooSlow();
   if (code === "HPE_INVALID_EOF_STATE") {
-    return new JudgeError("client_gone", "the client left while it sent the body");
+    return new JudgeError("client_gone", { found: "the client left while it sent the body" });
   }
-  return new JudgeError(
-    "invalid_request",
-    "the body does not come as its headers say: its chunks are broken",
-  );
+  return new JudgeError("invalid_request", {
+    found: "the body does not come as its headers say: its chunks are broken",
+  });
 }
 
 function tooSlow(): JudgeError {
-  return new JudgeError("request_timeout", "the request was not complete in time; send it faster");
+  return new JudgeError("request_timeout", {
+    found: "the request was not complete in time",
+    remedy: "send it faster",
+  });
 }
 
 /** Writes a refusal as the connection's last answer. */

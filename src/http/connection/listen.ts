@@ -67,7 +67,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     (request, env) => app.fetch(request, Object.assign(env as HttpBindings, { pageGuard })),
     {
       errorHandler: () => {
-        const error = new JudgeError("invalid_request", "the path is not valid");
+        const error = new JudgeError("invalid_request", { found: "the path is not valid" });
         const id = onRefusal(error, 400);
         const headers = { "content-type": "application/json", "x-request-id": id };
         return new Response(errorEnvelope(error), { status: 400, headers });
@@ -103,7 +103,8 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
         incoming.headers.host = "localhost";
         if (incoming.url === "*" && incoming.method === "OPTIONS") incoming.url = "/";
         answer(incoming, outgoing).catch(() => outgoing.destroy());
-      } else refuse(outgoing, new JudgeError("invalid_request", "HTTP/1.1 wants a Host header"), 400);
+      } else
+        refuse(outgoing, new JudgeError("invalid_request", { found: "HTTP/1.1 wants a Host header" }), 400);
     },
   );
   server.on("connection", places.connected);
@@ -111,7 +112,10 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
   server.on("checkExpectation", (_: IncomingMessage, outgoing: ServerResponse) => {
     refuse(
       outgoing,
-      new JudgeError("invalid_request", "this expectation is not known; leave the header out"),
+      new JudgeError("invalid_request", {
+        found: "this expectation is not known",
+        remedy: "leave the header out",
+      }),
       417,
     );
   });
@@ -121,7 +125,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     detached.add(socket);
     // nobody else hears that it was reset
     socket.on("error", () => {}).once("close", () => detached.delete(socket));
-    const refusal = new JudgeError("method_not_allowed", "this is no proxy");
+    const refusal = new JudgeError("method_not_allowed", { found: "this is no proxy" });
     afterAnswers(socket, () => refuseSocket(socket, refusal, 405, onRefusal));
   });
   server.on("clientError", createClientErrors(onRefusal, options.maxHeaderBytes));
@@ -134,7 +138,11 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       code === "EADDRINUSE"
         ? "stop what listens there, or give another --port"
         : "give another --host or --port";
-    throw new JudgeError("listen", `cannot listen on ${host}:${port} (${code}); ${remedy}`, { cause: error });
+    throw new JudgeError(
+      "listen",
+      { found: `cannot listen on ${host}:${port} (${code})`, remedy: remedy },
+      { cause: error },
+    );
   }
   // a connection that cannot be accepted, as without file descriptors to spare, is lost alone
   server.on("error", () => {});
@@ -165,8 +173,8 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
 }
 
 function noPlace(): JudgeError {
-  return new JudgeError(
-    "overloaded",
-    "all connections are busy; send this again later, or raise server.max_connections",
-  );
+  return new JudgeError("overloaded", {
+    found: "all connections are busy",
+    remedy: "send this again later, or raise server.max_connections",
+  });
 }

@@ -74,7 +74,7 @@ export async function simulate(requests: readonly Request[], noise: () => number
     at(request.atMs, () => {
       const expires = request.atMs + request.deadlineMs;
       const leaving = new AbortController();
-      const late = new JudgeError("deadline", "late");
+      const late = new JudgeError("deadline", { found: "late" });
       const over = (result: Outcome["result"]) => {
         if (!leaving.signal.aborted) outcomes.push({ ...request, result, endMs: now });
         leaving.abort(late);

@@ -10,7 +10,7 @@ process.on("message", (command: Command) => {
   if (command.kind === "load") {
     if (mode === "exits") process.exit(3);
     if (mode === "refuses") {
-      send({ kind: "failed", error: { code: "encoder", message: "model.onnx is damaged" } });
+      send({ kind: "failed", error: { code: "encoder", found: "model.onnx is damaged" } });
     } else if (mode !== "silent") {
       const { threads } = command;
       const frameTokens = { none: 2, chat: 5 };

@@ -33,7 +33,7 @@ test("an error that is a reason to abstain is that reason, every other is intern
     "config",
   ];
   for (const code of codes) {
-    assert.equal(abstainReasonOf(new JudgeError(code, "x")), reasons[code] ?? "internal");
+    assert.equal(abstainReasonOf(new JudgeError(code, { found: "x" })), reasons[code] ?? "internal");
   }
 });
 

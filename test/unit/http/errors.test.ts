@@ -24,7 +24,7 @@ describe("an error code has its status, and its type in OpenAI's and in Anthropi
   ];
   for (const [code, status, openai, anthropic] of forms) {
     test(code, () => {
-      const error = new JudgeError(code, "found, wanted, to do", { param: "n" });
+      const error = new JudgeError(code, { found: "found, wanted, to do" }, { param: "n" });
       assert.equal(wireForm(error).status, status);
       assert.deepEqual(JSON.parse(errorEnvelope(error)), {
         error: { message: error.message, type: openai, param: "n", code },

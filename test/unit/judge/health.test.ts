@@ -7,8 +7,8 @@ import { createHealth, type Health } from "../../../src/judge/health.js";
 
 const pauseMs = 1000;
 const deadlineMs = 2000;
-const encoderError = new JudgeError("encoder_error", "the encoder failed on this text");
-const deadline = new JudgeError("deadline", "too late");
+const encoderError = new JudgeError("encoder_error", { found: "the encoder failed on this text" });
+const deadline = new JudgeError("deadline", { found: "too late" });
 
 interface Subject {
   readonly health: Health;
@@ -133,7 +133,7 @@ test("late answers while others are in time mean load: nothing is probed, or the
 test("a process that is down, or has too much to do, is no finding of the probe's", async () => {
   await withHealth(async (subject) => {
     for (const code of ["encoder_down", "overloaded"] as const) {
-      subject.answer = new JudgeError(code, code);
+      subject.answer = new JudgeError(code, { found: code });
       await failMany(subject, 5, subject.answer);
       await failMany(subject, 3);
       await subject.wait(pauseMs);

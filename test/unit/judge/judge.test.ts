@@ -130,7 +130,7 @@ test("of several texts those that are done in time are judged, the others abstai
 
 test("a client that has left gets an exception, not a judgement", async () => {
   const { judge, faults } = await prepared();
-  const signal = AbortSignal.abort(new JudgeError("client_gone", "left"));
+  const signal = AbortSignal.abort(new JudgeError("client_gone", { found: "left" }));
   await rejection("client_gone", judge.judge(["Hi"], { signal: () => signal }));
   assert.deepEqual(faults, []);
 });

@@ -13,7 +13,7 @@ import { tinyEncoder, tinyParts } from "../../support/tiny.js";
 
 const view: View = { template: "none", maxTokens: 64, truncation: "middle" };
 const never = new AbortController().signal;
-const gone = new JudgeError("client_gone", "left");
+const gone = new JudgeError("client_gone", { found: "left" });
 
 /** One call of the encoder, which ends when the test says so, or as soon as it is aborted while it waits. */
 interface Call extends EncodeOptions {
@@ -82,7 +82,7 @@ describe("texts in flight", () => {
     const { calls, ask } = createFake();
     const answers = ["a", "bb", "bb"].map((text) => ask(text));
     calls[0]!.finish();
-    calls[1]!.finish({ bb: new JudgeError("encoder_error", "poison") });
+    calls[1]!.finish({ bb: new JudgeError("encoder_error", { found: "poison" }) });
     assert.deepEqual(await Promise.all(answers), [1, "encoder_error", "encoder_error"]);
   });
   test("one waits as long as the most patient, and is as urgent as the most urgent who waits", async () => {
@@ -160,7 +160,7 @@ test("an encoder that fails tells everyone who waits, once, and is asked again b
   const listen = (reason: unknown) => unhandled.push(reason);
   process.on("unhandledRejection", listen);
   const answers = [ask("a"), ask("a")];
-  calls[0]!.fail(new JudgeError("encoder_down", "down"));
+  calls[0]!.fail(new JudgeError("encoder_down", { found: "down" }));
   for (const answer of answers) await rejection("encoder_down", answer);
   const next = ask("a");
   calls[1]!.finish();

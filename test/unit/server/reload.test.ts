@@ -32,7 +32,7 @@ function createBench(first: Plan, onClose: (name: string) => Promise<void> | und
   const readBeside: string[] = [];
   const logLines: { msg: string; reason?: string; judges?: object }[] = [];
   let plan = first;
-  let failure = new JudgeError("checkpoint", "damaged; restore it");
+  let failure = new JudgeError("checkpoint", { found: "damaged", remedy: "restore it" });
   const failAt = (place: Plan["failsAt"], { failsAt }: Plan) => {
     if (failsAt === place) throw failure;
   };
@@ -290,7 +290,10 @@ describe("the log tells a reason without a path", () => {
   for (const path of ["someone/x.toml", "someone/a/b/checkpoint", "some one/my files/x.toml"]) {
     test(path, async () => {
       const { reload, logLines } = createBench({ name: "one", encoders: ["a"] });
-      const error = new JudgeError("checkpoint", `checkpoint /home/${path}: damaged; restore it`);
+      const error = new JudgeError("checkpoint", {
+        found: `checkpoint /home/${path}: damaged`,
+        remedy: "restore it",
+      });
       await rejection("checkpoint", reload({ name: "two", encoders: ["a"], failsAt: "read" }, error));
       assert.match(logLines[0]!.reason!, /^checkpoint [^/]*: damaged; restore it$/);
       assert.doesNotMatch(logLines[0]!.reason!, /home|some|one|my files/);

@@ -21,10 +21,10 @@ export function writeSwitchyard({ head, encoderName, chatTemplateKwargs }: Check
   const reason =
     Object.keys(chatTemplateKwargs).length > 0 ? "its chat template has arguments" : whyNot(head);
   if (reason !== null) {
-    throw new JudgeError(
-      "checkpoint",
-      `format switchyard-0.3.0 cannot hold this head: ${reason}; use router-json-2`,
-    );
+    throw new JudgeError("checkpoint", {
+      found: `format switchyard-0.3.0 cannot hold this head: ${reason}`,
+      remedy: "use router-json-2",
+    });
   }
   const [block] = head.blocks;
   const members = head.members.map((member) => toPerOutput(member, head.outputNames.length));

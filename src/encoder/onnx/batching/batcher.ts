@@ -45,7 +45,7 @@ export function createBatcher({ limits, run, runs, frameTokens, clock }: Batcher
   let timer: NodeJS.Timeout | undefined;
   let isPumpDue = false;
 
-  const encoderDown = () => new JudgeError("encoder_down", "the encoder is not running");
+  const encoderDown = () => new JudgeError("encoder_down", { found: "the encoder is not running" });
 
   /** After all that comes in this turn of the event loop: texts that come together run together. */
   function schedulePump(): void {

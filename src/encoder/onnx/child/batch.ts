@@ -119,7 +119,7 @@ function checked(
   for (const vector of pooled.values()) {
     const fault = faultOf(vector);
     if (fault !== null)
-      return new JudgeError("encoder_error", `the encoder gave a hidden state that is ${fault}`);
+      return new JudgeError("encoder_error", { found: `the encoder gave a hidden state that is ${fault}` });
   }
   const { ids, ...found } = row;
   return { pooled, tokenCount: ids.length, ...found };

@@ -24,8 +24,8 @@ export async function usableTokens(
     else failing = tokens;
   }
   if (working > 0) return working;
-  throw new JudgeError(
-    "encoder",
-    "model.onnx cannot run a single token; export it with inputs and outputs of any batch and sequence size",
-  );
+  throw new JudgeError("encoder", {
+    found: "model.onnx cannot run a single token",
+    remedy: "export it with inputs and outputs of any batch and sequence size",
+  });
 }

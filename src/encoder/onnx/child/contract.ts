@@ -32,7 +32,7 @@ export function readContract(session: InferenceSession): { layers: number[]; hid
  */
 export function checkShape(name: string, shape: readonly number[], wanted: readonly number[]): void {
   if (shape.length === wanted.length && wanted.every((size, axis) => size === shape[axis])) return;
-  throw new JudgeError("encoder_error", `output ${name} is [${shape}], wanted [${wanted}]`);
+  throw new JudgeError("encoder_error", { found: `output ${name} is [${shape}]`, wanted: `[${wanted}]` });
 }
 
 function checkInput(input: InferenceSession.ValueMetadata): void {
@@ -58,5 +58,5 @@ function hiddenSizeOf(output: InferenceSession.ValueMetadata): number {
 }
 
 function refusal(finding: string): JudgeError {
-  return new JudgeError("encoder", `model.onnx ${finding}; ${contractAdvice}`);
+  return new JudgeError("encoder", { found: `model.onnx ${finding}`, remedy: contractAdvice });
 }

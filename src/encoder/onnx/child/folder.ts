@@ -18,10 +18,10 @@ export interface EncoderFolder extends TokenizerFolder {
 /** @throws JudgeError `encoder` naming the file that is missing or wrong */
 export async function readEncoderFolder(folder: string): Promise<EncoderFolder> {
   if (!(await listFolder(folder)).includes(modelFileName)) {
-    throw new JudgeError(
-      "encoder",
-      `no ${modelFileName} in the encoder folder: ${folder}; set the encoder's path to the folder that holds it`,
-    );
+    throw new JudgeError("encoder", {
+      found: `no ${modelFileName} in the encoder folder: ${folder}`,
+      remedy: "set the encoder's path to the folder that holds it",
+    });
   }
   // onnxruntime opens model.onnx and what it names by itself, and would wait at a pipe for ever
   for (const name of await listDecidingFiles(folder)) {

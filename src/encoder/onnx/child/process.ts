@@ -49,10 +49,10 @@ async function loadModel(modelFile: string, threads: number) {
 
 /** Another model must not come into service by a crash: the judges were tested with the files of the start. */
 function changed(): JudgeError {
-  return new JudgeError(
-    "encoder",
-    "the encoder's files have changed since the start; reload the server to take them",
-  );
+  return new JudgeError("encoder", {
+    found: "the encoder's files have changed since the start",
+    remedy: "reload the server to take them",
+  });
 }
 
 function factsOf({ folder, tokenizer, session, weightHashes, maxTokens }: Loaded, threads: number): Report {
@@ -84,7 +84,7 @@ async function answer(work: Work): Promise<Answer> {
 /** Nobody reads a log of this process: what is no error of ours is told by its kind. */
 function faultOf(error: unknown): JudgeError {
   if (error instanceof JudgeError) return error;
-  return new JudgeError("internal", encoderFault("the encoder's process failed", error).message);
+  return new JudgeError("internal", encoderFault("the encoder's process failed", error));
 }
 
 async function handle(command: Command): Promise<Report> {

@@ -87,7 +87,10 @@ export async function loadSession(
   } catch (error) {
     throw new JudgeError(
       "encoder",
-      "model.onnx cannot be loaded by onnxruntime: damaged, or made for another version; restore it from the encoder's original files",
+      {
+        found: "model.onnx cannot be loaded by onnxruntime: damaged, or made for another version",
+        remedy: "restore it from the encoder's original files",
+      },
       {
         cause: error,
       },
@@ -166,7 +169,11 @@ async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promi
   } catch (error) {
     const finding =
       error instanceof JudgeError ? error.message : "it cannot run two texts of three tokens together";
-    throw new JudgeError("encoder", `model.onnx: ${finding}; ${contractAdvice}`, { cause: error });
+    throw new JudgeError(
+      "encoder",
+      { found: `model.onnx: ${finding}`, remedy: contractAdvice },
+      { cause: error },
+    );
   }
 }
 

@@ -37,10 +37,10 @@ async function readWhole(folder: string, name: string): Promise<Omit<Weights, "p
     for (let at = 0; at < size; ) {
       const { bytesRead } = await handle.read(data, at, Math.min(chunkBytes, size - at), at);
       if (bytesRead === 0)
-        throw new JudgeError(
-          "encoder",
-          `${name} became shorter while it was read; try again when it is whole`,
-        );
+        throw new JudgeError("encoder", {
+          found: `${name} became shorter while it was read`,
+          remedy: "try again when it is whole",
+        });
       hash.update(data.subarray(at, at + bytesRead));
       at += bytesRead;
     }

@@ -13,7 +13,7 @@ function encoding(...values: number[]) {
 }
 
 test("encodings come out as they went in, with the errors in their places", () => {
-  const error = new JudgeError("encoder_error", "the text cannot be tokenised");
+  const error = new JudgeError("encoder_error", { found: "the text cannot be tokenised" });
   for (const entries of [
     [encoding(1, 2, 3)],
     [error, encoding(1, 2, 3), error, encoding(4, 5, 6)],

@@ -96,7 +96,7 @@ test("a read that fails while the piece before it waits ends its own call, and n
   process.on("unhandledRejection", note);
   try {
     const file = pieceFile(bytes, (piece) => {
-      if (piece === 2) throw new JudgeError("encoder_error", "cut");
+      if (piece === 2) throw new JudgeError("encoder_error", { found: "cut" });
     });
     const reader = createHiddenStateReader(createTurns());
     const { signal } = new AbortController();
@@ -120,7 +120,7 @@ for (const code of ["deadline", "encoder_error"] as const) {
     const { bytes, expected: large } = largeFile(code === "encoder_error" ? 0 : 1);
     const early = pieceFile(bytes, (piece) => {
       if (piece === 1) return;
-      if (code === "deadline") controller.abort(new JudgeError(code, "late"));
+      if (code === "deadline") controller.abort(new JudgeError(code, { found: "late" }));
       return released;
     });
     const ended = rejection(code, reader.read(early, large, largeWanted, controller.signal));

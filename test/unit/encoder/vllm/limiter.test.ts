@@ -50,7 +50,7 @@ test("too many are refused, but for those that are patient; who leaves makes roo
   const left = rejection("client_gone", call("left", {}, leaving.signal));
   await rejection("overloaded", call("refused"));
   void call("patient", { isPatient: true });
-  leaving.abort(new JudgeError("client_gone", "left"));
+  leaving.abort(new JudgeError("client_gone", { found: "left" }));
   await left;
   for (let index = 0; index < 2; index++) await next();
   assert.deepEqual(begun, ["first", "patient"]);

@@ -16,14 +16,14 @@ test("a server that is overloaded when it is looked at answers: it stays up, and
     up: () => told.push("up"),
     down: (reason) => told.push(reason),
   });
-  const overloaded = new JudgeError("overloaded", "ask again later");
+  const overloaded = new JudgeError("overloaded", { found: "ask again later" });
   try {
     await probe.start();
     found.push(overloaded);
     probe.suspect();
     await sleep(20);
     assert.deepEqual([probe.up, found.length, told], [true, 0, ["up"]]);
-    found.push(new JudgeError("encoder_down", "gone"), overloaded, overloaded);
+    found.push(new JudgeError("encoder_down", { found: "gone" }), overloaded, overloaded);
     probe.suspect();
     await sleep(50);
     assert.deepEqual([probe.up, found.length, told], [true, 0, ["up", "gone", "up"]]);

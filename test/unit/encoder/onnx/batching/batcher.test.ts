@@ -270,7 +270,7 @@ describe("admission", () => {
     const controller = new AbortController();
     const leaving = rejection("client_gone", ask(["a"], { signal: controller.signal }));
     const staying = ask(["b"]);
-    controller.abort(new JudgeError("client_gone", "left"));
+    controller.abort(new JudgeError("client_gone", { found: "left" }));
     await leaving;
     const late = ask(["c"]);
     await runs[0]!.finish();
@@ -322,7 +322,7 @@ describe("what was run", () => {
     const controller = new AbortController();
     const answer = ask(["a"], { signal: controller.signal });
     await turn();
-    controller.abort(new JudgeError("deadline", "late"));
+    controller.abort(new JudgeError("deadline", { found: "late" }));
     await runs[0]!.finish();
     assert.deepEqual(await answer, [1]);
   });
@@ -386,7 +386,7 @@ describe("a process that dies", () => {
     const calls = ["a", "b", "c"].map((text) => rejection("encoder_down", ask([text])));
     await turn();
     down();
-    await runs[0]!.fail(new JudgeError("encoder_down", "down"));
+    await runs[0]!.fail(new JudgeError("encoder_down", { found: "down" }));
     batcher.giveUp();
     await Promise.all(calls);
     await rejection("encoder_down", ask(["d"]));
@@ -397,7 +397,7 @@ describe("a process that dies", () => {
     const controller = new AbortController();
     const left = rejection("client_gone", ask(["a"], { signal: controller.signal }));
     await turn();
-    controller.abort(new JudgeError("client_gone", "left"));
+    controller.abort(new JudgeError("client_gone", { found: "left" }));
     await runs[0]!.fail(new ProcessLost());
     await left;
     void ask(["b"]);
