@@ -1,6 +1,8 @@
 // router.json, format_version 2: our own, a superset of what every public format can say. Metadata and tensors ⇄ head.
 import * as z from "zod";
+import { templates, truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";
+import { poolingModes } from "../features/pooling.js";
 import { type Combination, type FeatureBlock, type Member, rawSizeOf } from "../head/weights.js";
 import { hasPrototypeKey } from "../input/prototype-key.js";
 import type { CheckpointContent } from "./content.js";
@@ -16,7 +18,7 @@ const Block = z.strictObject({
     .array(z.int().nonnegative())
     .min(1)
     .meta({ description: "hidden-state indices: 0 = embeddings, k = output of block k" }),
-  pooling: z.enum(["mean", "last"]),
+  pooling: z.enum(poolingModes),
   hidden_size: size,
   combination: z.enum(["concat", "standardised_mean"]),
   pca_dim: size,
@@ -57,11 +59,11 @@ export const RouterJson2 = z.strictObject({
     files: z.record(z.string(), sha256),
   }),
   view: z.strictObject({
-    template: z.enum(["chat", "none"]).nullable(),
+    template: z.enum(templates).nullable(),
     template_sha256: sha256.nullable(),
     chat_template_kwargs: z.record(z.string(), z.json()),
     max_tokens: size.nullable(),
-    truncation: z.enum(["middle", "right"]).nullable(),
+    truncation: z.enum(truncations).nullable(),
     message: z.enum(["first", "latest"]),
     spaces: z
       .enum(["single", "keep"])

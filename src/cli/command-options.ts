@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
 import { type Config, loadConfig } from "../config/config.js";
 import { configFileVariable, settings } from "../config/schema.js";
+import { truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";
 import { hasPrototypeKey } from "../input/prototype-key.js";
 import type { Terminal } from "./terminal.js";
@@ -59,9 +60,7 @@ export function withTrainInput(command: Command): Command {
       'rows of this split; without it, those of "train", and all where no row names a split',
     )
     .option("--max-tokens <number>", "of a prompt", countOf)
-    .addOption(
-      new Option("--truncation <mode>", "of a longer one").choices(["middle", "right"]).default("middle"),
-    )
+    .addOption(new Option("--truncation <mode>", "of a longer one").choices(truncations).default("middle"))
     .option(...chatTemplateKwargs)
     .addOption(
       new Option("--spaces <rule>", "runs of spaces in a prompt: as they are, or as one")

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { primaryRules } from "../answer/capability.js";
 import { escalations } from "../answer/escalation.js";
+import { truncations } from "../encoder/view.js";
 
 const name = z
   .string()
@@ -120,7 +121,7 @@ const JudgeTable = z.strictObject({
   aliases: z.array(name).optional(),
   primary_rule: z.enum(primaryRules).optional(),
   max_tokens: z.int().min(1).optional(),
-  truncation: z.enum(["middle", "right"]).optional(),
+  truncation: z.enum(truncations).optional(),
   spaces: z.enum(["single", "keep"]).optional(),
   envelopes: z.enum(["strip", "keep"]).optional(),
   on_truncation: z.enum(["judge", "abstain"]).optional(),

@@ -3,8 +3,9 @@
 import { loadCheckpoint } from "../checkpoint/load.js";
 import { silentObservers } from "../cli/chosen-judges.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
-import type { Encoder, View } from "../encoder/encoder.js";
+import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
+import type { View } from "../encoder/view.js";
 import { asJudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
 import { checkReading, missingLayers } from "../judge/prepare.js";

@@ -1,5 +1,5 @@
 // The time of one warm request without HTTP, by stage, as `doctor` reports it.
-import type { View } from "../encoder/encoder.js";
+import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import type { Judge } from "../judge/judge-parts.js";

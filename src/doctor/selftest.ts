@@ -1,7 +1,7 @@
 // The selftest as `doctor` reports it: how near the probabilities come, and whether captured rows are named right.
 
-import type { View } from "../encoder/encoder.js";
-import { orderWarning } from "../encoder/vllm/captured-order.js";
+import type { View } from "../encoder/view.js";
+import type { JudgeError } from "../errors.js";
 import { requiredFeatures } from "../head/head.js";
 import type { Judge } from "../judge/judge-parts.js";
 import { checkLayers } from "../judge/prepare.js";
@@ -42,7 +42,7 @@ function layersFinding(
   outcome: SelftestOutcome | null,
 ): Finding {
   const { layers } = requiredFeatures(checkpoint.head);
-  const { captured } = encoder.facts;
+  const { captured, layerDoubt } = encoder.facts;
   const values = { layers, ...labellingValues(labels) };
   const reads = `reads hidden states ${list(layers)}`;
   if (captured === undefined) return finding("layers", "ok", reads, null, values);
@@ -50,7 +50,7 @@ function layersFinding(
   if (labels === null || outcome === null) {
     const advice =
       "without a selftest nobody knows whether the rows are named right; compare with the server's own settings";
-    return unprovenFinding(captured.capturedLayers, found, advice, values);
+    return unprovenFinding(layerDoubt, found, advice, values);
   }
   const advice = labellingAdvice(labels, checkpoint.encoderName);
   if (!outcome.passed) {
@@ -59,7 +59,7 @@ function layersFinding(
   }
   if (labels.kind === "several") {
     const alike = `${found}; the selftest does not tell the rows apart`;
-    return unprovenFinding(captured.capturedLayers, alike, advice, values);
+    return unprovenFinding(layerDoubt, alike, advice, values);
   }
   const next =
     labels.nextDifference === null ? "" : `; read otherwise they differ by ${small(labels.nextDifference)}`;
@@ -68,15 +68,14 @@ function layersFinding(
 
 /** Rows of which no selftest tells whether they are named right; their order is the first thing to mend. */
 function unprovenFinding(
-  capturedLayers: readonly number[],
+  layerDoubt: JudgeError | undefined,
   found: string,
   advice: string,
   values: Finding["values"],
 ): Finding {
-  const warning = orderWarning(capturedLayers);
-  if (warning === null) return finding("layers", "warning", found, advice, values);
-  const order = faultFinding("layers", warning);
-  return finding("layers", "warning", `${found}; ${order.found}`, order.advice, values);
+  return layerDoubt === undefined
+    ? finding("layers", "warning", found, advice, values)
+    : finding("layers", "warning", `${found}; ${layerDoubt.found}`, layerDoubt.remedy, values);
 }
 
 function selftestFinding(

@@ -3,22 +3,7 @@
 import type { JudgeError } from "../errors.js";
 import type { PooledVectors } from "../features/pooled.js";
 import type { PoolingMode } from "../features/pooling.js";
-
-/** `middle` keeps head and tail of the user's text; `right` keeps the first tokens, as the reference trainers do. */
-export type Truncation = "middle" | "right";
-
-/** What the encoder reads of a text. A head is right only for the view it was trained on. */
-export interface View {
-  /** `chat`: rendered as the only user message of the encoder's chat template; `none`: the text as it is */
-  readonly template: "chat" | "none";
-  /** chat_template_kwargs: arguments of the chat template */
-  readonly templateArguments?: Readonly<Record<string, unknown>>;
-  /** at most this many tokens, the template's and the special ones included */
-  readonly maxTokens: number;
-  readonly truncation: Truncation;
-  /** `single`: a run of spaces is read as one; absent: as it is */
-  readonly spaces?: "single";
-}
+import type { View } from "./view.js";
 
 /** How an encoder puts texts together. */
 export interface BatchLimits {
@@ -76,6 +61,10 @@ export interface EncoderFacts {
     readonly capturedLayers: readonly number[];
     readonly layerOffset: number;
   };
+  /** indices that it has only before the model's final norm, and therefore does not give */
+  readonly unnormalisedLayers?: readonly number[];
+  /** why its hidden states may bear wrong indices, which only a selftest can tell; absent: nothing speaks for it */
+  readonly layerDoubt?: JudgeError;
   /** tokens the model itself can take */
   readonly maxTokens: number;
   /** what its files claim, where that is more */

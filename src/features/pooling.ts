@@ -2,7 +2,8 @@
 // it is on does not matter.
 
 /** `mean`: over all real tokens; `last`: the last real token. */
-export type PoolingMode = "mean" | "last";
+export const poolingModes = ["mean", "last"] as const;
+export type PoolingMode = (typeof poolingModes)[number];
 
 export interface PooledText {
   /** which text of the batch */

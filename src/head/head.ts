@@ -1,5 +1,6 @@
 // The whole head: pooled hidden states → one probability per output. The only definition of the model.
 import type { PooledVectors } from "../features/pooled.js";
+import type { PoolingMode } from "../features/pooling.js";
 import { memberLogits } from "./mlp.js";
 import { type Multiply, multiply as usualMultiply } from "./multiply.js";
 import { transformBlock } from "./transform.js";
@@ -45,7 +46,7 @@ export function calibrate({ calibration }: HeadWeights, raw: Float64Array): Floa
 }
 
 /** The layers and pooling modes an encoder must deliver for this head, each once and sorted. */
-export function requiredFeatures(weights: HeadWeights): { layers: number[]; pooling: ("mean" | "last")[] } {
+export function requiredFeatures(weights: HeadWeights): { layers: number[]; pooling: PoolingMode[] } {
   const layers = new Set(weights.blocks.flatMap((block) => block.layers));
   const pooling = new Set(weights.blocks.map((block) => block.pooling));
   return { layers: [...layers].sort((a, b) => a - b), pooling: [...pooling].sort() };

@@ -3,7 +3,7 @@
 
 import { labellingAdvice } from "../doctor/labelling-text.js";
 import { checkView } from "../encoder/check-view.js";
-import type { View } from "../encoder/encoder.js";
+import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { requiredFeatures } from "../head/head.js";
 import type { JudgeParts } from "./judge-parts.js";

@@ -3,7 +3,8 @@
 
 import { findLabelling, type LabelledSample, type LabellingFinding } from "../doctor/labelling.js";
 import { labellingAdvice } from "../doctor/labelling-text.js";
-import type { Encoding, Tokens, View } from "../encoder/encoder.js";
+import type { Encoding, Tokens } from "../encoder/encoder.js";
+import type { View } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
 import type { Multiply } from "../head/multiply.js";

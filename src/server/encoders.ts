@@ -1,9 +1,9 @@
 // Makes encoders out of their configuration: the only file that names concrete adapters.
 import { join } from "node:path";
 import type { Config, EncoderConfig, VllmEncoderConfig } from "../config/config.js";
-import type { Finding } from "../doctor/finding.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { listDecidingFiles } from "../encoder/folder.js";
+import type { Observation } from "../encoder/observation.js";
 import { createOnnxEncoder } from "../encoder/onnx/onnx-encoder.js";
 import type { Down } from "../encoder/onnx/supervisor-parts.js";
 import { examineVllm } from "../encoder/vllm/examine.js";
@@ -57,7 +57,7 @@ function vllmParts(
 export async function examineEncoder(
   config: EncoderConfig,
   { batches }: EncoderRuntime,
-): Promise<readonly Finding[]> {
+): Promise<readonly Observation[]> {
   return config.type === "onnx" ? [] : await examineVllm(vllmParts(config, batches, silent));
 }
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";
 import { loadConfig } from "../../src/config/config.js";
-import type { View } from "../../src/encoder/encoder.js";
 import { modelFileName } from "../../src/encoder/folder.js";
 import { readEncoderFolder } from "../../src/encoder/onnx/child/folder.js";
 import { createTokenizer } from "../../src/encoder/tokenizer/tokenizer.js";
+import type { View } from "../../src/encoder/view.js";
 import { requiredFeatures } from "../../src/head/head.js";
 import { packageRoot } from "../support/fixtures.js";
 

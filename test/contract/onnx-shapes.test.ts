@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { Encoding, View } from "../../src/encoder/encoder.js";
+import type { Encoding } from "../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
+import type { View } from "../../src/encoder/view.js";
 import { JudgeError } from "../../src/errors.js";
 import {
   elementTypes,

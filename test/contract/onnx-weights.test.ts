@@ -5,8 +5,9 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { Encoder, Encoding, View } from "../../src/encoder/encoder.js";
+import type { Encoder, Encoding } from "../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
+import type { View } from "../../src/encoder/view.js";
 import {
   embeddingShape,
   embeddingValues,

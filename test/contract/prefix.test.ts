@@ -1,11 +1,11 @@
 // The prefix cache of decoders: past keys and values instead of the template's tokens change no result, and save their run.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { View } from "../../src/encoder/encoder.js";
 import { encodeBatch } from "../../src/encoder/onnx/child/batch.js";
 import { readEncoderFolder } from "../../src/encoder/onnx/child/folder.js";
 import { loadSession, type OnnxSession, type Padding } from "../../src/encoder/onnx/child/session.js";
 import { createTokenizer } from "../../src/encoder/tokenizer/tokenizer.js";
+import type { View } from "../../src/encoder/view.js";
 import { JudgeError } from "../../src/errors.js";
 import { relativeDifference } from "../support/encoder-contract.js";
 import { fixturePath, packagePath } from "../support/fixtures.js";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import type { Finding } from "../../src/doctor/finding.js";
+import type { Observation } from "../../src/encoder/observation.js";
 import { examineVllm } from "../../src/encoder/vllm/examine.js";
 import { examineFolder } from "../../src/encoder/vllm/examine-folder.js";
 import { capturedLayers, vllmFolders, vllmParts } from "../support/vllm/encoder.js";
@@ -15,7 +15,7 @@ const folders = vllmFolders();
 after(() => folders.remove());
 const nobody = 65_534;
 
-async function wrongOf(fault: Fault, outside = folders.outside): Promise<Finding[]> {
+async function wrongOf(fault: Fault, outside = folders.outside): Promise<Observation[]> {
   const server = await startVllmServer({ root: folders.root, outside, layers: capturedLayers });
   server.fault = fault;
   try {

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { loadConfig } from "../../src/config/config.js";
-import type { Encoding, Tokens, View } from "../../src/encoder/encoder.js";
+import type { Encoding, Tokens } from "../../src/encoder/encoder.js";
+import type { View } from "../../src/encoder/view.js";
 import { requiredFeatures } from "../../src/head/head.js";
 import type { Judge } from "../../src/judge/judge-parts.js";
 import { createLog } from "../../src/observe/log.js";

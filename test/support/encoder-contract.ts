@@ -1,7 +1,8 @@
 // The one suite that every adapter of the encoder port passes.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { EncodeOptions, Encoder, Encoding, View } from "../../src/encoder/encoder.js";
+import type { EncodeOptions, Encoder, Encoding } from "../../src/encoder/encoder.js";
+import type { View } from "../../src/encoder/view.js";
 import { JudgeError } from "../../src/errors.js";
 import { pooledKey } from "../../src/features/pooled.js";
 import { largestDifference } from "./fixtures.js";

@@ -1,13 +1,12 @@
 // The commands about labels: importing them, training on them, and measuring a judge with them.
 import { type Command, Option } from "commander";
+import { poolingModes } from "../../features/pooling.js";
 import { collect, configOf, countOf, numberOf, withLabels, withTrainInput } from "../command-options.js";
 import type { CalibrateCommand } from "../labels/calibrate.js";
 import type { EvaluateCommand } from "../labels/evaluate.js";
 import type { Terminal } from "../terminal.js";
 import type { SweepCommand } from "./sweep.js";
 import type { TrainCommand } from "./train.js";
-
-const poolingModes = ["mean", "last"];
 
 export function addLabelCommands(program: Command, terminal: Terminal): void {
   program
@@ -32,7 +31,7 @@ export function addLabelCommands(program: Command, terminal: Terminal): void {
       "hidden states; without it, all that the encoder gives",
       collect(numberOf),
     )
-    .addOption(new Option("--pooling <modes...>", "over the tokens; without it, both").choices(poolingModes))
+    .addOption(new Option("--pooling <modes...>", "over the tokens; without it, all").choices(poolingModes))
     .option("--pca <sizes...>", "without it, 50 100 150 200 300 as far as the rows allow", collect(countOf))
     .option("--seed <number>", "of the bootstrap", numberOf, 1)
     .option("--json", "as JSON")

@@ -2,7 +2,8 @@
 // gives every layer and pooling mode that is wanted.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Encoder, View } from "../../encoder/encoder.js";
+import type { Encoder } from "../../encoder/encoder.js";
+import type { View } from "../../encoder/view.js";
 import { JudgeError } from "../../errors.js";
 import { type PooledKey, pooledKey } from "../../features/pooled.js";
 import type { PoolingMode } from "../../features/pooling.js";

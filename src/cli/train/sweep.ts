@@ -5,7 +5,7 @@ import type { Encoder } from "../../encoder/encoder.js";
 import { JudgeError } from "../../errors.js";
 import type { Estimate } from "../../evaluate/bootstrap.js";
 import { type PooledKey, pooledKey } from "../../features/pooled.js";
-import type { PoolingMode } from "../../features/pooling.js";
+import { type PoolingMode, poolingModes } from "../../features/pooling.js";
 import { readLabels } from "../../labels/label-file.js";
 import type { LabelRow } from "../../labels/labels.js";
 import { composeEncoder } from "../../server/encoders.js";
@@ -86,7 +86,7 @@ function gridOf(encoder: Encoder, rows: number, options: SweepCommand): Grid {
   const { facts } = encoder;
   const layers = ascending(options.layers ?? facts.layers);
   checkLayers(encoder, layers, "--layers");
-  const pooling: readonly PoolingMode[] = [...new Set(options.pooling ?? (["mean", "last"] as const))];
+  const pooling: readonly PoolingMode[] = [...new Set(options.pooling ?? poolingModes)];
   const largest = Math.min(smallestTraining(rows, usualFolds), facts.hiddenSize);
   const tooLarge = options.pca?.find((size) => size > largest);
   if (tooLarge !== undefined || largest < 1) {

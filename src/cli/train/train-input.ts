@@ -2,7 +2,8 @@
 import type { TrainedView } from "../../checkpoint/router-json-2.js";
 import type { Config } from "../../config/config.js";
 import { checkView } from "../../encoder/check-view.js";
-import type { Encoder, Truncation, View } from "../../encoder/encoder.js";
+import type { Encoder } from "../../encoder/encoder.js";
+import type { Truncation, View } from "../../encoder/view.js";
 import { JudgeError } from "../../errors.js";
 import { checkSplit, usualTrainSplit } from "../../labels/label-file.js";
 import { quoted } from "../../labels/label-record.js";

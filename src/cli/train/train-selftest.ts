@@ -2,7 +2,8 @@
 // written into the checkpoint as they are.
 import * as z from "zod";
 import type { Selftest } from "../../checkpoint/selftest.js";
-import type { Encoder, Tokens, View } from "../../encoder/encoder.js";
+import type { Encoder, Tokens } from "../../encoder/encoder.js";
+import type { View } from "../../encoder/view.js";
 import { JudgeError } from "../../errors.js";
 import type { HeadWeights } from "../../head/weights.js";
 import { isJsonLines } from "../../labels/file-form.js";

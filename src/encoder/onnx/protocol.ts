@@ -1,6 +1,7 @@
 // The messages between the server and its encoder process, by structured clone. Texts go in; token counts and
 // pooled vectors come out.
-import type { EncoderFacts, Tokens, View } from "../encoder.js";
+import type { EncoderFacts, Tokens } from "../encoder.js";
+import type { View } from "../view.js";
 import type { Wanted } from "./child/session.js";
 import type { PackedEncodings } from "./packed-encodings.js";
 import type { WireError } from "./wire-error.js";

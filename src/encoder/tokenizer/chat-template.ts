@@ -2,7 +2,7 @@
 // the clock, the time zone or the locale.
 import type { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../../errors.js";
-import type { View } from "../encoder.js";
+import type { View } from "../view.js";
 
 export interface ChatTemplate {
   /** Jinja source */

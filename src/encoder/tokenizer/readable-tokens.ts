@@ -1,6 +1,6 @@
 // Whether anything of the user's own text is among the tokens that an encoder gets of it.
 import { isVisible } from "../../input/visible-text.js";
-import type { View } from "../encoder.js";
+import type { View } from "../view.js";
 import type { TokenParts } from "./truncate.js";
 
 export interface TokenText {

@@ -1,6 +1,6 @@
 // What every adapter does to texts before it tokenises them.
 import { JudgeError } from "../../errors.js";
-import type { View } from "../encoder.js";
+import type { View } from "../view.js";
 import { cutCharacters } from "./truncate.js";
 
 /** Makes runs of spaces one where the view says so; cuts huge texts before they travel, and marks their results as truncated. */

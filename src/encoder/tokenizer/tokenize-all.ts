@@ -1,7 +1,8 @@
 // Many texts through a tokenizer: one that it cannot take fails alone.
 import { JudgeError } from "../../errors.js";
-import type { Tokens, View } from "../encoder.js";
+import type { Tokens } from "../encoder.js";
 import { encoderFault } from "../encoder-fault.js";
+import type { View } from "../view.js";
 import type { Tokenizer } from "./tokenizer.js";
 
 /** The tokens of each text, or its own error. */

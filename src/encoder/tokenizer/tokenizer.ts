@@ -3,7 +3,8 @@
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../../errors.js";
 import { runBounded } from "../../input/bounded-run.js";
-import type { Tokens, View } from "../encoder.js";
+import type { Tokens } from "../encoder.js";
+import type { View } from "../view.js";
 import { bertLetters } from "./bert-letters.js";
 import { chatRenderer, someDate } from "./chat-template.js";
 import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";

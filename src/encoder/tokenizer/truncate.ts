@@ -1,6 +1,6 @@
 // Cuts a text that is too long: by characters before it is tokenised, so that a huge text costs no more than a
 // long one, then exactly by tokens. The template around the user's text is never cut in mode `middle`.
-import type { Truncation, View } from "../encoder.js";
+import type { Truncation, View } from "../view.js";
 
 /**
  * Characters looked at per token of `maxTokens`. Natural text and code stay far below (2 to 6); only long runs of

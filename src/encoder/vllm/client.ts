@@ -213,17 +213,17 @@ function refusalOf(status: number, text: string, path: string): JudgeError {
       remedy: "see its own log",
     });
   }
-  const error = ErrorReply.safeParse(parseJson(text));
-  const message = error.success ? error.data.error.message : "";
-  const finding =
-    status === 404 && path === "/models"
-      ? "has no /models under base_url (404); end base_url with the server's /v1"
-      : status === 404
-        ? "does not know the model (404); set served_model to a name of its /v1/models"
-        : status === 401 || status === 403
-          ? `refused the API key (${status}); set api_key_env to the variable that holds it`
-          : /maximum context length|max_model_len|longer than the maximum/i.test(message)
-            ? `takes fewer tokens than were sent (${status}); lower the judge's max_tokens`
-            : `refused the request (${status}); see its own log`;
-  return new JudgeError("encoder_error", { found: `the vLLM server ${finding}` });
+  const found = (finding: string, remedy: string) =>
+    new JudgeError("encoder_error", { found: `the vLLM server ${finding} (${status})`, remedy });
+  if (status === 404) {
+    return path === "/models"
+      ? found("has no /models under base_url", "end base_url with the server's /v1")
+      : found("does not know the model", "set served_model to a name of its /v1/models");
+  }
+  if (status === 401 || status === 403)
+    return found("refused the API key", "set api_key_env to the variable that holds it");
+  const message = ErrorReply.safeParse(parseJson(text)).data?.error.message ?? "";
+  return /maximum context length|max_model_len|longer than the maximum/i.test(message)
+    ? found("takes fewer tokens than were sent", "lower the judge's max_tokens")
+    : found("refused the request", "see its own log");
 }

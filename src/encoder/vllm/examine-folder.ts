@@ -1,7 +1,7 @@
 // The folder that a vLLM server and this process share, looked at piece by piece for whoever sets it up. Changes nothing.
 import { access, constants, stat, statfs } from "node:fs/promises";
-import { type Finding, faultFinding, finding } from "../../doctor/finding.js";
-import { asJudgeError } from "../../errors.js";
+import { asJudgeError, type JudgeError } from "../../errors.js";
+import { faultObservation, type Observation, observation } from "../observation.js";
 import { checkFolder } from "./folder-check.js";
 import { findStale } from "./own-files.js";
 
@@ -13,23 +13,26 @@ export interface FolderParts {
   readonly staleMs: number;
 }
 
-export async function examineFolder({ hiddenStatesRoot: root, staleMs }: FolderParts): Promise<Finding[]> {
-  let warning: string | null;
+export async function examineFolder({
+  hiddenStatesRoot: root,
+  staleMs,
+}: FolderParts): Promise<Observation[]> {
+  let warning: JudgeError | null;
   try {
     warning = await checkFolder(root);
   } catch (error) {
-    return [faultFinding("folder", asJudgeError(error).message)];
+    return [faultObservation("folder", asJudgeError(error))];
   }
   return [
-    finding("folder", "ok", root),
-    await rightsFinding(root, warning),
-    await memoryFinding(root),
-    await staleFinding(root, staleMs),
+    observation("folder", "ok", { found: root }),
+    await rightsObservation(root, warning),
+    await memoryObservation(root),
+    await staleObservation(root, staleMs),
   ];
 }
 
 /** @param warning of those who may enter it */
-async function rightsFinding(root: string, warning: string | null): Promise<Finding> {
+async function rightsObservation(root: string, warning: JudgeError | null): Promise<Observation> {
   const { mode } = await stat(root);
   const values = { mode: (mode & 0o7777).toString(8).padStart(4, "0") };
   try {
@@ -37,35 +40,35 @@ async function rightsFinding(root: string, warning: string | null): Promise<Find
   } catch {
     const found = `this process may not read, write and delete in it (mode ${values.mode})`;
     const advice = "run both as the same user, or chmod it to 0770 with a group that has both";
-    return finding("folder-rights", "wrong", found, advice, values);
+    return observation("folder-rights", "wrong", { found, advice, values });
   }
-  if (warning === null) return finding("folder-rights", "ok", `mode ${values.mode}`, null, values);
-  const { found, advice } = faultFinding("folder-rights", warning);
-  return finding("folder-rights", "warning", `${found} (mode ${values.mode})`, advice, values);
+  if (warning === null) return observation("folder-rights", "ok", { found: `mode ${values.mode}`, values });
+  const found = `${warning.found} (mode ${values.mode})`;
+  return observation("folder-rights", "warning", { found, advice: warning.remedy, values });
 }
 
-async function memoryFinding(root: string): Promise<Finding> {
+async function memoryObservation(root: string): Promise<Observation> {
   const { type } = await statfs(root);
   const inMemory = memoryTypes.includes(type);
   const found = inMemory ? "in memory" : "on a disk";
   const advice = inMemory ? null : "a folder in /dev/shm is faster, and leaves no hidden states on a disk";
-  return finding("folder-memory", "ok", found, advice, { in_memory: inMemory });
+  return observation("folder-memory", "ok", { found, advice, values: { in_memory: inMemory } });
 }
 
-async function staleFinding(root: string, staleMs: number): Promise<Finding> {
+async function staleObservation(root: string, staleMs: number): Promise<Observation> {
   const unread: string[] = [];
   const rules = { staleMs, owners: null, onError: (code: string) => void unread.push(code) };
   const stale = await findStale(root, rules).catch(() => null);
-  if (stale === null) return finding("stale-files", "skipped", "the folder cannot be read");
+  if (stale === null) return observation("stale-files", "skipped", { found: "the folder cannot be read" });
   const bytes = stale.reduce((sum, file) => sum + file.bytes, 0);
   const values = { files: stale.length, bytes, unread: unread.length };
   if (unread.length > 0) {
     const found = `${unread.length} cannot be read (${unread[0]})`;
     const advice = "run both as the same user: serve removes only what it can read";
-    return finding("stale-files", "warning", found, advice, values);
+    return observation("stale-files", "warning", { found, advice, values });
   }
-  if (stale.length === 0) return finding("stale-files", "ok", "none", null, values);
+  if (stale.length === 0) return observation("stale-files", "ok", { found: "none", values });
   const found = `${stale.length} that nobody came for, ${(bytes / 1e6).toFixed(1)} MB`;
   const advice = "serve removes them; where they grow while it runs, another program asks for hidden states";
-  return finding("stale-files", "warning", found, advice, values);
+  return observation("stale-files", "warning", { found, advice, values });
 }

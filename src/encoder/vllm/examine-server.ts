@@ -1,8 +1,8 @@
 // One server of a vLLM encoder looked at by itself: whether it answers, what it serves, and one real prefill with its file.
 
-import { type Finding, faultFinding, finding } from "../../doctor/finding.js";
 import { asJudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
+import { faultObservation, type Observation, observation } from "../observation.js";
 import { type Client, createClient } from "./client.js";
 import { takeFile } from "./hidden-state-file.js";
 import { createHiddenStateReader, type HiddenStates, largestFile } from "./hidden-states.js";
@@ -21,7 +21,7 @@ const causes: Readonly<Record<string, string>> = {
 
 export interface Served {
   readonly host: string;
-  readonly findings: readonly Finding[];
+  readonly observations: readonly Observation[];
   /** the mean of every captured row over the sample's tokens; null where none came */
   readonly pooled: PooledVectors | null;
 }
@@ -40,13 +40,17 @@ export async function examineServer(
   const client = createClient({ ...parts, baseUrls: [url], maxInFlight: 1 });
   try {
     const server = await examineModels(client, parts, host).catch((error) => faultOf("server", host, error));
-    if (server.status !== "ok") return { host, findings: [server], pooled: null };
+    if (server.status !== "ok") return { host, observations: [server], pooled: null };
     if (ids === null) {
       const found = `${host}: without folder or tokenizer none can be read`;
-      return { host, findings: [server, finding("hidden-states", "skipped", found)], pooled: null };
+      return {
+        host,
+        observations: [server, observation("hidden-states", "skipped", { found })],
+        pooled: null,
+      };
     }
     const { states, pooled } = await examinePrefill(client, parts, ids, host);
-    return { host, findings: [server, states], pooled };
+    return { host, observations: [server, states], pooled };
   } finally {
     client.close();
   }
@@ -56,7 +60,7 @@ async function examineModels(
   client: Client,
   { servedModel }: VllmEncoderParts,
   host: string,
-): Promise<Finding> {
+): Promise<Observation> {
   const models = await client.models(new AbortController().signal);
   const ids = models.map(({ id }) => id);
   const values = { host, models: ids };
@@ -66,12 +70,12 @@ async function examineModels(
       ids.length === 0 ? "names no model in /v1/models" : `serves ${someOf(ids)}, not ${servedModel}`;
     const advice =
       ids.length === 0 ? "set base_url to a vLLM server" : "set served_model to the one that is meant";
-    return finding("server", "wrong", `${host} ${found}`, advice, values);
+    return observation("server", "wrong", { found: `${host} ${found}`, advice, values });
   }
   const context = model.contextLength === null ? "" : `, context ${model.contextLength} tokens`;
-  return finding("server", "ok", `${host} serves ${servedModel}${context}`, null, {
-    ...values,
-    context_length: model.contextLength,
+  return observation("server", "ok", {
+    found: `${host} serves ${servedModel}${context}`,
+    values: { ...values, context_length: model.contextLength },
   });
 }
 
@@ -86,7 +90,7 @@ async function examinePrefill(
   parts: VllmEncoderParts,
   ids: readonly number[],
   host: string,
-): Promise<{ states: Finding; pooled: PooledVectors | null }> {
+): Promise<{ states: Observation; pooled: PooledVectors | null }> {
   const { signal } = new AbortController();
   const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
   const expected = { ids, captured, hiddenSize: null };
@@ -105,7 +109,7 @@ async function examinePrefill(
     const wanted = { layers: captured, pooling: ["mean"] } as const;
     const reader = createHiddenStateReader(createTurns());
     const states = await takeFile(path, rules, signal, (file) => reader.read(file, expected, wanted, signal));
-    const found = statesFinding(host, states, performance.now() - started, leftBehind[0]);
+    const found = statesObservation(host, states, performance.now() - started, leftBehind[0]);
     return { states: found, pooled: states.pooled };
   } catch (error) {
     return { states: faultOf("hidden-states", host, error, named), pooled: null };
@@ -113,21 +117,24 @@ async function examinePrefill(
 }
 
 /** @param leftBehind the error code where the file could not be removed */
-function statesFinding(
+function statesObservation(
   host: string,
   { pooled, hiddenSize, dtype }: HiddenStates,
   milliseconds: number,
   leftBehind: string | undefined,
-): Finding {
+): Observation {
   const values = { host, milliseconds, layers: pooled.size, hidden_size: hiddenSize, dtype };
   if (leftBehind !== undefined) {
     const found = `${host}: its file cannot be removed (${leftBehind})`;
     const advice =
       "run both as the same user, or give the folder a group that has both; files that stay fill the folder";
-    return finding("hidden-states", "wrong", found, advice, values);
+    return observation("hidden-states", "wrong", { found, advice, values });
   }
   const what = `${pooled.size} layer${pooled.size === 1 ? "" : "s"} of ${hiddenSize} values, ${dtype}`;
-  return finding("hidden-states", "ok", `${host}: ${what}, ${milliseconds.toFixed(0)} ms`, null, values);
+  return observation("hidden-states", "ok", {
+    found: `${host}: ${what}, ${milliseconds.toFixed(0)} ms`,
+    values,
+  });
 }
 
 /**
@@ -135,18 +142,19 @@ function statesFinding(
  *
  * @param more stands behind what was found; may hold anything
  */
-function faultOf(check: string, host: string, error: unknown, more = ""): Finding {
-  const { code, message, cause } = asJudgeError(error);
+function faultOf(check: string, host: string, error: unknown, more = ""): Observation {
+  const fault = asJudgeError(error);
   const wrong = (found: string, advice: string | null) =>
-    finding(check, "wrong", `${host}: ${found}`, advice, { host });
-  const reason = code === "encoder_down" ? (cause as NodeJS.ErrnoException | undefined)?.code : undefined;
-  if (reason === undefined) {
-    const short = message.replace(/^the vLLM server('s)? /, (_, owned) => (owned ? "its " : ""));
-    const { found, advice } = faultFinding(check, short);
-    return wrong(`${found}${more}`, advice);
+    observation(check, "wrong", { found: `${host}: ${found}`, advice, values: { host } });
+  const { code } = (fault.cause ?? {}) as NodeJS.ErrnoException;
+  if (fault.code !== "encoder_down" || code === undefined) {
+    const { found, advice } = faultObservation(check, fault);
+    // the host stands before it
+    const short = found.replace("the vLLM server's ", "its ").replace("the vLLM server ", "");
+    return wrong(`${short}${more}`, advice);
   }
-  const known = causes[reason];
+  const known = causes[code];
   return known === undefined
-    ? wrong(`no connection (${reason})`, "set base_url to what an HTTP client reaches from here")
-    : wrong(`${known} (${reason})`, "start the server, or set base_url to where it listens");
+    ? wrong(`no connection (${code})`, "set base_url to what an HTTP client reaches from here")
+    : wrong(`${known} (${code})`, "start the server, or set base_url to where it listens");
 }

@@ -1,9 +1,9 @@
 // A vLLM encoder looked at piece by piece, for whoever sets it up: its folder, its tokenizer, and its servers, each by
 // itself and against the others. What fails stops only what needs it.
 
-import { type Finding, faultFinding, finding } from "../../doctor/finding.js";
 import { asJudgeError, JudgeError } from "../../errors.js";
 import { readTokenizerFolder } from "../folder.js";
+import { faultObservation, type Observation, observation } from "../observation.js";
 import { loadTokenizer } from "../tokenizer/load.js";
 import { tokenizeAll } from "../tokenizer/tokenize-all.js";
 import { examineFolder } from "./examine-folder.js";
@@ -15,37 +15,38 @@ const sample = "Which planet is the largest?";
 const admittedDifference = 0.1;
 
 /** Never throws for what it finds. */
-export async function examineVllm(parts: VllmEncoderParts): Promise<Finding[]> {
+export async function examineVllm(parts: VllmEncoderParts): Promise<Observation[]> {
   const folder = await examineFolder(parts);
-  const { ids, finding: tokenizer } = await tokenizeSample(parts.folder);
+  const { ids, tokenizer } = await tokenizeSample(parts.folder);
   const prefillable = ids !== null && folder[0]!.status === "ok";
   const servers = await Promise.all(
     parts.baseUrls.map((url) => examineServer(url, parts, prefillable ? ids : null)),
   );
   const [first] = servers.filter(({ pooled }) => pooled !== null);
-  const unlike = first === undefined ? [] : servers.flatMap((server) => unlikeFinding(first, server));
-  return [tokenizer, ...folder, ...servers.flatMap(({ findings }) => findings), ...unlike];
+  const unlike = first === undefined ? [] : servers.flatMap((server) => unlikeObservation(first, server));
+  return [tokenizer, ...folder, ...servers.flatMap(({ observations }) => observations), ...unlike];
 }
 
-async function tokenizeSample(folder: string): Promise<{ ids: readonly number[] | null; finding: Finding }> {
+async function tokenizeSample(
+  folder: string,
+): Promise<{ ids: readonly number[] | null; tokenizer: Observation }> {
   try {
     const { tokenizer: files } = await readTokenizerFolder(folder);
-    const tokenizer = await loadTokenizer(files);
-    const [tokens] = tokenizeAll(tokenizer, [sample], {
+    const [tokens] = tokenizeAll(await loadTokenizer(files), [sample], {
       template: "none",
       maxTokens: 64,
       truncation: "right",
     });
     if (tokens instanceof JudgeError) throw tokens;
     const found = files.chatTemplate === null ? "no chat template" : "with a chat template";
-    return { ids: tokens!.ids, finding: finding("tokenizer", "ok", found) };
+    return { ids: tokens!.ids, tokenizer: observation("tokenizer", "ok", { found }) };
   } catch (error) {
-    return { ids: null, finding: faultFinding("tokenizer", asJudgeError(error).message) };
+    return { ids: null, tokenizer: faultObservation("tokenizer", asJudgeError(error)) };
   }
 }
 
 /** That a server gives for the same ids what the first one gives. */
-function unlikeFinding(first: Served, server: Served): Finding[] {
+function unlikeObservation(first: Served, server: Served): Observation[] {
   if (server === first || server.pooled === null) return [];
   let largest = 0;
   let difference = 0;
@@ -59,5 +60,6 @@ function unlikeFinding(first: Served, server: Served): Finding[] {
   if (difference <= largest * admittedDifference) return [];
   const found = `${server.host} gives other hidden states than ${first.host}`;
   const advice = "serve the same model with the same eagle_aux_hidden_state_layer_ids on both";
-  return [finding("hidden-states", "wrong", found, advice, { host: server.host, unlike: first.host })];
+  const values = { host: server.host, unlike: first.host };
+  return [observation("hidden-states", "wrong", { found, advice, values })];
 }

@@ -8,7 +8,7 @@ const othersMayRead = 0o007;
  * @returns a warning; null when there is nothing to warn of
  * @throws JudgeError `encoder` when there is no such folder
  */
-export async function checkFolder(root: string): Promise<string | null> {
+export async function checkFolder(root: string): Promise<JudgeError | null> {
   const facts = await stat(root).catch((cause) => {
     throw new JudgeError(
       "encoder",
@@ -26,5 +26,9 @@ export async function checkFolder(root: string): Promise<string | null> {
     });
   }
   if ((facts.mode & othersMayRead) === 0) return null;
-  return "every user of this machine can enter hidden_states_root, and hidden states tell the texts they were made from; chmod it to 0700, or 0770 with a group";
+  return new JudgeError("encoder", {
+    found:
+      "every user of this machine can enter hidden_states_root, and hidden states tell what their texts say",
+    remedy: "chmod it to 0700, or 0770 with a group",
+  });
 }

@@ -5,7 +5,7 @@ import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { declaredSize } from "../../checkpoint/safetensors-header.js";
-import { JudgeError } from "../../errors.js";
+import { type ErrorText, JudgeError } from "../../errors.js";
 import { isOwnName, lockOf, maxHeaderBytes } from "./own-files.js";
 
 export interface FileRules {
@@ -65,10 +65,13 @@ export async function takeFile<T>(
 /** `path` with its folder resolved; nothing is opened. What breaks a rule here is not removed either: it may be anybody's. */
 async function checkedPath(path: string, root: string): Promise<string> {
   const remedy = "set it to the server's shared_storage_path";
-  const outside = `the vLLM server named a file outside hidden_states_root; ${remedy}`;
+  const outside = { found: "the vLLM server named a file outside hidden_states_root", remedy };
   if (!isAbsolute(path) || path.includes("\0")) throw fault(outside);
   if (!isOwnName(basename(path))) {
-    throw fault(`the vLLM server named a file that is not named cmpl-….safetensors; ${connectorRemedy}`);
+    throw fault({
+      found: "the vLLM server named a file that is not named cmpl-….safetensors",
+      remedy: connectorRemedy,
+    });
   }
   let folder: string;
   let allowed: string;
@@ -80,7 +83,7 @@ async function checkedPath(path: string, root: string): Promise<string> {
   if (folder === allowed) return join(folder, basename(path));
   const isBelow = folder.startsWith(allowed.endsWith(sep) ? allowed : `${allowed}${sep}`);
   if (!isBelow) throw fault(outside);
-  throw fault(`the vLLM server named a file in a folder below hidden_states_root; ${remedy}`);
+  throw fault({ found: "the vLLM server named a file in a folder below hidden_states_root", remedy });
 }
 
 async function withWholeFile<T>(
@@ -103,15 +106,7 @@ async function withWholeFile<T>(
         handle = null;
       }
       const waitedMs = performance.now() - started;
-      if (waitedMs >= rules.timeoutMs) {
-        const state =
-          handle === null
-            ? ["is not there", "the server writes elsewhere: mount the same folder in its container and here"]
-            : ["is not whole", "its disk may be full, or file_timeout_ms too short"];
-        throw fault(
-          `the vLLM server's hidden-state file ${state[0]} after ${rules.timeoutMs} ms; ${state[1]}`,
-        );
-      }
+      if (waitedMs >= rules.timeoutMs) throw late(handle === null, rules.timeoutMs);
       const { least, most } = pauseMs;
       const pause = Math.min(Math.max(waitedMs / 8, least), most);
       await sleep(pause, undefined, { signal }).catch(() => {});
@@ -122,6 +117,20 @@ async function withWholeFile<T>(
   }
 }
 
+function late(isMissing: boolean, timeoutMs: number): JudgeError {
+  return fileFault(
+    isMissing
+      ? {
+          found: `is not there after ${timeoutMs} ms`,
+          remedy: "the server writes elsewhere: mount the same folder in its container and here",
+        }
+      : {
+          found: `is not whole after ${timeoutMs} ms`,
+          remedy: "its disk may be full, or file_timeout_ms too short",
+        },
+  );
+}
+
 /** null while there is no such file. Neither follows a link nor waits for the other end of a pipe. */
 async function openFile(path: string): Promise<FileHandle | null> {
   try {
@@ -129,26 +138,26 @@ async function openFile(path: string): Promise<FileHandle | null> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
-    if (code === "ELOOP")
-      throw fault(`the vLLM server's hidden-state file is a symbolic link; ${connectorRemedy}`);
+    if (code === "ELOOP") throw fileFault({ found: "is a symbolic link", remedy: connectorRemedy });
     const remedy =
       code === "EACCES" || code === "EPERM"
-        ? "; run both as the same user, or give the server a umask and the folder a group that let this one read"
-        : "";
-    throw fault(`the vLLM server's hidden-state file cannot be opened (${code})${remedy}`, error);
+        ? "run both as the same user, or give the server a umask and the folder a group that let this one read"
+        : null;
+    throw fileFault({ found: `cannot be opened (${code})`, remedy }, error);
   }
 }
 
 /** The file, once its size is the one that its header gives; null until then. */
 async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile | null> {
   const facts = await handle.stat();
-  if (!facts.isFile())
-    throw fault(`the vLLM server's hidden-state file is not a regular file; ${connectorRemedy}`);
+  if (!facts.isFile()) throw fileFault({ found: "is not a regular file", remedy: connectorRemedy });
   const { size } = facts;
   const tooLarge = (bytes: number) =>
-    fault(
-      `the vLLM server's hidden-state file has ${bytes} bytes, wanted at most ${maxBytes}; set captured_layers to the server's eagle_aux_hidden_state_layer_ids`,
-    );
+    fileFault({
+      found: `has ${bytes} bytes`,
+      wanted: `at most ${maxBytes}`,
+      remedy: "set captured_layers to the server's eagle_aux_hidden_state_layer_ids",
+    });
   if (size > maxBytes) throw tooLarge(size);
   const start = new Uint8Array(Math.min(size, startBytes));
   if (!(await fill(handle, start, 0))) return null;
@@ -156,12 +165,12 @@ async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile |
   try {
     declared = declaredSize(start, maxHeaderBytes);
   } catch (cause) {
-    throw fault(`the vLLM server's hidden-state file is not a safetensors file; ${connectorRemedy}`, cause);
+    throw fileFault({ found: "is not a safetensors file", remedy: connectorRemedy }, cause);
   }
   if (declared === null) return null;
   if (declared > maxBytes) throw tooLarge(declared);
   if (size > declared) {
-    throw fault(`the vLLM server's hidden-state file is longer than its header says; ${connectorRemedy}`);
+    throw fileFault({ found: "is longer than its header says", remedy: connectorRemedy });
   }
   if (size < declared) return null;
   return {
@@ -172,9 +181,10 @@ async function lookAt(handle: FileHandle, maxBytes: number): Promise<WholeFile |
       const end = position + into.byteLength;
       if (end <= start.byteLength) into.set(start.subarray(position, end));
       else if (!(await fill(handle, into, position))) {
-        throw fault(
-          "the vLLM server's hidden-state file was cut while it was read; let no other program write into hidden_states_root",
-        );
+        throw fileFault({
+          found: "was cut while it was read",
+          remedy: "let no other program write into hidden_states_root",
+        });
       }
     },
   };
@@ -201,6 +211,11 @@ async function remove(path: string, onLeftBehind: FileRules["onLeftBehind"]): Pr
   await Promise.all(removals);
 }
 
-function fault(finding: string, cause?: unknown): JudgeError {
-  return new JudgeError("encoder_error", { found: finding }, { cause });
+/** `found` of what the text says of the file. */
+function fileFault(text: ErrorText, cause?: unknown): JudgeError {
+  return fault({ ...text, found: `the vLLM server's hidden-state file ${text.found}` }, cause);
+}
+
+function fault(text: ErrorText, cause?: unknown): JudgeError {
+  return new JudgeError("encoder_error", text, { cause });
 }

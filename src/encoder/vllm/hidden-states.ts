@@ -114,13 +114,14 @@ function findTensors({ start, size }: WholeFile) {
     const { entries, end } = readHeader(start, size);
     const [states, tokenIds] = ownTensors.map((wanted) => entries.find(({ name }) => name === wanted));
     if (states === undefined || tokenIds === undefined) {
-      throw fault("without hidden_states or token_ids", connectorRemedy);
+      throw fault({ found: "without hidden_states or token_ids", remedy: connectorRemedy });
     }
-    if (tokenIds.dtype !== "I64") throw fault(`with token_ids of dtype ${tokenIds.dtype}, wanted I64`);
+    if (tokenIds.dtype !== "I64")
+      throw fault({ found: `with token_ids of dtype ${tokenIds.dtype}`, wanted: "I64" });
     return { states, tokenIds, dataStart: end };
   } catch (error) {
     if (error instanceof JudgeError && error.code === "encoder_error") throw error;
-    throw fault("not as the safetensors format demands", connectorRemedy, error);
+    throw fault({ found: "not as the safetensors format demands", remedy: connectorRemedy }, error);
   }
 }
 
@@ -134,26 +135,26 @@ async function checkIds(
   const found = new BigInt64Array(count === ids.length ? count : 0);
   await file.read(new Uint8Array(found.buffer), position);
   if (count !== ids.length || ids.some((id, index) => found[index] !== BigInt(id))) {
-    throw fault(`of other token ids than were sent: ${count}, wanted ${ids.length}`);
+    throw fault({ found: `of other token ids than were sent: ${count}`, wanted: String(ids.length) });
   }
 }
 
 function checkShape({ dtype, shape }: Entry, { ids, captured, ...expected }: Expected): RowShape {
-  if (!isStateDtype(dtype)) throw fault(`of dtype ${dtype}, wanted BF16, F16 or F32`);
+  if (!isStateDtype(dtype)) throw fault({ found: `of dtype ${dtype}`, wanted: "BF16, F16 or F32" });
   const [tokens, layers, hiddenSize] = shape as [number, number, number];
-  if (shape.length !== 3 || hiddenSize === 0) throw fault("not of shape [tokens, layers, hidden]");
-  if (tokens !== ids.length) throw fault(`of ${tokens} tokens, wanted ${ids.length}`);
+  if (shape.length !== 3 || hiddenSize === 0) throw fault({ found: "not of shape [tokens, layers, hidden]" });
+  if (tokens !== ids.length) throw fault({ found: `of ${tokens} tokens`, wanted: String(ids.length) });
   if (layers !== captured.length) {
-    throw fault(
-      `of ${layers} layers, captured_layers names ${captured.length}`,
-      "set it to the server's eagle_aux_hidden_state_layer_ids",
-    );
+    throw fault({
+      found: `of ${layers} layers, captured_layers names ${captured.length}`,
+      remedy: "set it to the server's eagle_aux_hidden_state_layer_ids",
+    });
   }
   if (expected.hiddenSize !== null && hiddenSize !== expected.hiddenSize) {
-    throw fault(
-      `of hidden size ${hiddenSize}, at the start it was ${expected.hiddenSize}`,
-      "the server serves another model now: set both to one, and start anew",
-    );
+    throw fault({
+      found: `of hidden size ${hiddenSize}, at the start it was ${expected.hiddenSize}`,
+      remedy: "the server serves another model now: set both to one, and start anew",
+    });
   }
   return { dtype, tokens, captured, hiddenSize };
 }

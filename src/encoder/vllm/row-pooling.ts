@@ -3,7 +3,7 @@
 
 import { toFloat32 } from "../../checkpoint/safetensors.js";
 import { bytesPerValue } from "../../checkpoint/safetensors-header.js";
-import { JudgeError } from "../../errors.js";
+import { type ErrorText, JudgeError } from "../../errors.js";
 import { faultOf, type PooledKey, pooledKey } from "../../features/pooled.js";
 import type { PoolingMode } from "../../features/pooling.js";
 
@@ -74,7 +74,7 @@ export function createRowPooling(shape: RowShape, wanted: Wanted): RowPooling {
           return values.subarray(start, start + hiddenSize);
         };
         for (let index = 0; index < count; index++) {
-          if (isZero(row(index), table)) throw fault("with zeros for a token");
+          if (isZero(row(index), table)) throw fault({ found: "with zeros for a token" });
         }
         if (wantsMean) sumUp(sums, row, count);
         if (seen + count === tokens) {
@@ -91,7 +91,7 @@ export function createRowPooling(shape: RowShape, wanted: Wanted): RowPooling {
         for (const mode of wanted.pooling) {
           const vector = mode === "last" ? last : Float32Array.from(sums, (sum) => sum / tokens);
           const found = faultOf(vector);
-          if (found !== null) throw fault(`with values that are ${found}`);
+          if (found !== null) throw fault({ found: `with values that are ${found}` });
           vectors.set(pooledKey(layer, mode), vector);
         }
       }
@@ -134,17 +134,11 @@ function addPlain(sums: Float64Array, a: Values, b: Values, c: Values, d: Values
   }
 }
 
-/** What is wrong with hidden states, as an error; without a remedy, releases are known that give such. */
+/** What is wrong with hidden states, as an error. Some releases are known to give what has no remedy of its own here. */
 export function fault(
-  finding: string,
-  remedy = "compare the server's release with those that the README names",
+  { found, wanted, remedy = "compare the server's release with those that the README names" }: ErrorText,
   cause?: unknown,
 ): JudgeError {
-  return new JudgeError(
-    "encoder_error",
-    { found: `the vLLM server's hidden states are ${finding}`, remedy: remedy },
-    {
-      cause,
-    },
-  );
+  const whole = `the vLLM server's hidden states are ${found}`;
+  return new JudgeError("encoder_error", { found: whole, wanted, remedy }, { cause });
 }

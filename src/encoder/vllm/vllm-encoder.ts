@@ -2,7 +2,7 @@
 // there, and its hidden states come back through a folder that both see.
 import { linked } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
-import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens, View } from "../encoder.js";
+import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens } from "../encoder.js";
 import { encoderFault } from "../encoder-fault.js";
 import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
 import { overloaded } from "../overloaded.js";
@@ -11,6 +11,7 @@ import { loadTokenizer } from "../tokenizer/load.js";
 import { shorten } from "../tokenizer/shorten.js";
 import { tokenizeAll } from "../tokenizer/tokenize-all.js";
 import type { Tokenizer } from "../tokenizer/tokenizer.js";
+import type { View } from "../view.js";
 import { orderWarning } from "./captured-order.js";
 import { createClient } from "./client.js";
 import { checkFolder } from "./folder-check.js";
@@ -118,8 +119,9 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   }
 
   async function load(): Promise<EncoderFacts> {
-    for (const warning of [await checkFolder(hiddenStatesRoot), orderWarning(parts.capturedLayers)]) {
-      if (warning !== null) warn(warning);
+    const layerDoubt = orderWarning(parts.capturedLayers);
+    for (const warning of [await checkFolder(hiddenStatesRoot), layerDoubt]) {
+      if (warning !== null) warn(warning.message);
     }
     const [folder, files] = await Promise.all([
       readTokenizerFolder(parts.folder),
@@ -129,12 +131,15 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     const { hiddenSize } = await probe.start();
     const models = await call(undefined, client.models);
     const context = models.find((model) => model.id === parts.servedModel)?.contextLength;
-    // what the server captures there is not yet normalised: not the last of Transformers' hidden states
-    const layers = captured.filter((layer) => layer < (folder.blockCount ?? Number.POSITIVE_INFINITY));
+    // The last of Transformers' hidden states is normalised; the server captures it before the norm.
+    const isNormalised = (layer: number) => layer < (folder.blockCount ?? Number.POSITIVE_INFINITY);
+    const unnormalisedLayers = captured.filter((layer) => !isNormalised(layer));
     const settings = ["vllm", parts.servedModel, captured.join(",")].map((setting) => `${setting}\n`);
     return {
       hiddenSize,
-      layers: layers.sort((a, b) => a - b),
+      layers: captured.filter(isNormalised).sort((a, b) => a - b),
+      unnormalisedLayers,
+      ...(layerDoubt && { layerDoubt }),
       captured: { capturedLayers: parts.capturedLayers, layerOffset: parts.layerOffset },
       // one place is the generated token's
       maxTokens: Math.min(folder.maxTokens, context ?? Number.POSITIVE_INFINITY) - 1,

@@ -1,8 +1,9 @@
 // The real batcher over a simulated encoder, in simulated time: requests come when the plan says, runs take what the encoder's
 // cost says, and whoever waits past the deadline leaves.
 import { setImmediate as turn } from "node:timers/promises";
-import type { Encoding, View } from "../../../src/encoder/encoder.js";
+import type { Encoding } from "../../../src/encoder/encoder.js";
 import { createBatcher } from "../../../src/encoder/onnx/batching/batcher.js";
+import type { View } from "../../../src/encoder/view.js";
 import { JudgeError } from "../../../src/errors.js";
 
 export interface Request {

@@ -2,8 +2,9 @@
 // process is busy make up the next run. Whose turn it is: queue.ts.
 import { setImmediate as turn } from "node:timers/promises";
 import { JudgeError } from "../../../errors.js";
-import type { BatchLimits, EncodeOptions, EncodeResult, View } from "../../encoder.js";
+import type { BatchLimits, EncodeOptions, EncodeResult } from "../../encoder.js";
 import { overloaded } from "../../overloaded.js";
+import type { View } from "../../view.js";
 import type { BatchResult } from "../child/batch.js";
 import { ProcessLost } from "../process-lost.js";
 import type { EncodeWork } from "../protocol.js";

@@ -2,10 +2,11 @@
 // from touching the others.
 import { JudgeError } from "../../../errors.js";
 import { faultOf } from "../../../features/pooled.js";
-import type { Encoding, Tokens, View } from "../../encoder.js";
+import type { Encoding, Tokens } from "../../encoder.js";
 import { encoderFault } from "../../encoder-fault.js";
 import { tokenizeAll } from "../../tokenizer/tokenize-all.js";
 import type { Tokenizer } from "../../tokenizer/tokenizer.js";
+import type { View } from "../../view.js";
 import type { EncodeWork } from "../protocol.js";
 import type { OnnxSession, Padding, Wanted } from "./session.js";
 

@@ -1,9 +1,9 @@
 // Chat templates that print the date: the day belongs to the view, and no clock is ever read.
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
-import type { View } from "../../../../src/encoder/encoder.js";
 import { readEncoderFolder } from "../../../../src/encoder/onnx/child/folder.js";
 import { createTokenizer } from "../../../../src/encoder/tokenizer/tokenizer.js";
+import type { View } from "../../../../src/encoder/view.js";
 import { packagePath } from "../../../support/fixtures.js";
 import { refusal } from "../../../support/refusal.js";
 

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import fc from "fast-check";
-import type { View } from "../../../../src/encoder/encoder.js";
 import { readEncoderFolder } from "../../../../src/encoder/onnx/child/folder.js";
 import { bertLetters } from "../../../../src/encoder/tokenizer/bert-letters.js";
 import { createTokenizer } from "../../../../src/encoder/tokenizer/tokenizer.js";
+import type { View } from "../../../../src/encoder/view.js";
 import { fixturePath, packagePath, parityRows, tinyRows } from "../../../support/fixtures.js";
 import { refusal } from "../../../support/refusal.js";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { Truncation, View } from "../../../../src/encoder/encoder.js";
 import { cutCharacters, cutTokens } from "../../../../src/encoder/tokenizer/truncate.js";
+import type { Truncation, View } from "../../../../src/encoder/view.js";
 
 const view = (maxTokens: number, truncation: Truncation): View => ({
   template: "none",

@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { BatchLimits, EncodeOptions, Encoding, View } from "../../../../../src/encoder/encoder.js";
+import type { BatchLimits, EncodeOptions, Encoding } from "../../../../../src/encoder/encoder.js";
 import { createBatcher } from "../../../../../src/encoder/onnx/batching/batcher.js";
 import type { BatchResult } from "../../../../../src/encoder/onnx/child/batch.js";
 import { ProcessLost } from "../../../../../src/encoder/onnx/process-lost.js";
 import type { EncodeWork } from "../../../../../src/encoder/onnx/protocol.js";
+import type { View } from "../../../../../src/encoder/view.js";
 import { JudgeError } from "../../../../../src/errors.js";
 import { rejection } from "../../../../support/refusal.js";
 

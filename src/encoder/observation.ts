@@ -1,0 +1,31 @@
+// What one look at one part of an encoder came to, for whoever has to mend it.
+import type { JudgeError } from "../errors.js";
+
+/** `wrong`: it cannot work so; `warning`: it works and should not stay so; `skipped`: something else has to work first. */
+export type ObservationStatus = "ok" | "warning" | "wrong" | "skipped";
+
+export interface Observation {
+  /** what was looked at; one of a closed list of words, for scripts */
+  readonly check: string;
+  readonly status: ObservationStatus;
+  /** one line */
+  readonly found: string;
+  /** what to do, one line; null where nothing is to be done */
+  readonly advice: string | null;
+  /** the figures of what was found, by name */
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+export function observation(
+  check: string,
+  status: ObservationStatus,
+  { found, advice = null, values = {} }: Pick<Observation, "found"> & Partial<Observation>,
+): Observation {
+  return { check, status, found, advice, values };
+}
+
+/** What an error says of the thing that was looked at. */
+export function faultObservation(check: string, { found, wanted, remedy }: JudgeError): Observation {
+  const whole = wanted === null ? found : `${found}, wanted ${wanted}`;
+  return observation(check, "wrong", { found: whole, advice: remedy });
+}
