@@ -115,7 +115,7 @@ function whyNotFormat1({ head, message, chatTemplateKwargs }: CheckpointContent)
   if (blocks.length !== 1 || block === undefined) return `it has ${blocks.length} feature blocks, wanted 1`;
   if (block.combination.kind !== "concat")
     return "its layers are standardised and averaged, wanted them side by side";
-  if (block.pooling !== "mean") return "it pools the last token, wanted the mean";
+  if (block.pooling !== "mean") return `its pooling is ${block.pooling}, wanted mean`;
   if (members.some((member) => member.kind !== "shared" || member.layers.length !== 3)) {
     return "its members are not networks of two hidden layers";
   }

@@ -1,8 +1,7 @@
 // The encoder port: text in, pooled hidden states out. Adapters live in folders beside this file and pass
 // test/contract/encoder-contract.ts. Knows nothing of HTTP, heads or verdicts.
 import type { JudgeError } from "../errors.js";
-import type { PooledVectors } from "../features/pooled.js";
-import type { PoolingMode } from "../features/pooling.js";
+import type { PooledVectors, WantedFeatures } from "../features/pooled.js";
 import type { View } from "./view.js";
 
 /** How an encoder puts texts together. */
@@ -17,11 +16,8 @@ export interface BatchLimits {
   readonly queueLimit: number;
 }
 
-export interface EncodeOptions {
+export interface EncodeOptions extends WantedFeatures {
   readonly view: View;
-  /** hidden-state indices: 0 = embeddings, k = output of block k */
-  readonly layers: readonly number[];
-  readonly pooling: readonly PoolingMode[];
   /** ends the wait of a text whose run has not begun; what runs already may be finished and delivered all the same */
   readonly signal?: AbortSignal;
   /**

@@ -40,7 +40,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   hono: /^http\//,
   "jsonc-parser": /^http\/body\/body\.ts$/,
   "lru-cache": /^(judge\/probability-cache|answer\/schema-check)\.ts$/,
-  "onnxruntime-node": /^encoder\/onnx\/child\/(session|contract|prefix)\.ts$/,
+  "onnxruntime-node": /^encoder\/onnx\/child\/(session|contract|prefix|padding)\.ts$/,
   pino: /^observe\/log\.ts$/,
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,

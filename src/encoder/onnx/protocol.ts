@@ -1,8 +1,9 @@
 // The messages between the server and its encoder process, by structured clone. Texts go in; token counts and
 // pooled vectors come out.
+
+import type { WantedFeatures } from "../../features/pooled.js";
 import type { EncoderFacts, Tokens } from "../encoder.js";
 import type { View } from "../view.js";
-import type { Wanted } from "./child/session.js";
 import type { PackedEncodings } from "./packed-encodings.js";
 import type { WireError } from "./wire-error.js";
 
@@ -19,7 +20,7 @@ export interface EncodeWork {
   readonly kind: "encode";
   readonly texts: readonly string[];
   readonly view: View;
-  readonly wanted: Wanted;
+  readonly wanted: WantedFeatures;
   /** of one forward, padding included */
   readonly maxBatchTokens: number;
 }

@@ -2,18 +2,11 @@
 // another request's rows, with the uncached rows only, or with zeros: no such file passes.
 import { bytesPerValue, type Entry, readHeader } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
-import type { PooledVectors } from "../../features/pooled.js";
+import type { PooledVectors, WantedFeatures } from "../../features/pooled.js";
 import { connectorRemedy, type WholeFile } from "./hidden-state-file.js";
 import { createLimiter } from "./limiter.js";
 import { ownTensors } from "./own-files.js";
-import {
-  createRowPooling,
-  fault,
-  type RowPooling,
-  type RowShape,
-  type StateDtype,
-  type Wanted,
-} from "./row-pooling.js";
+import { createRowPooling, fault, type RowPooling, type RowShape, type StateDtype } from "./row-pooling.js";
 import type { Turns } from "./turns.js";
 
 export interface Expected {
@@ -37,7 +30,12 @@ export interface HiddenStateReader {
    * @throws JudgeError `encoder_error` when the file is not of what was sent, or has values that no model gives;
    *   `signal.reason` when aborted
    */
-  read(file: WholeFile, expected: Expected, wanted: Wanted, signal: AbortSignal): Promise<HiddenStates>;
+  read(
+    file: WholeFile,
+    expected: Expected,
+    wanted: WantedFeatures,
+    signal: AbortSignal,
+  ): Promise<HiddenStates>;
 }
 
 /** Larger than any model's; bounds what is read before the size is known. */

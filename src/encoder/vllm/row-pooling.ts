@@ -4,8 +4,8 @@
 import { toFloat32 } from "../../checkpoint/safetensors.js";
 import { bytesPerValue } from "../../checkpoint/safetensors-header.js";
 import { type ErrorText, JudgeError } from "../../errors.js";
-import { faultOf, type PooledKey, pooledKey } from "../../features/pooled.js";
-import type { PoolingMode } from "../../features/pooling.js";
+import { faultOf, type PooledVectors, pooledKey, type WantedFeatures } from "../../features/pooled.js";
+import { createPooler } from "../../features/pooling.js";
 
 export type StateDtype = "BF16" | "F16" | "F32";
 
@@ -17,12 +17,6 @@ export interface RowShape {
   readonly hiddenSize: number;
 }
 
-export interface Wanted {
-  /** hidden-state indices, each of them captured */
-  readonly layers: readonly number[];
-  readonly pooling: readonly PoolingMode[];
-}
-
 export interface RowPooling {
   /**
    * Takes the next rows.
@@ -32,70 +26,47 @@ export interface RowPooling {
    */
   add(bytes: Uint8Array): void;
   /** @throws JudgeError `encoder_error` for values that are not finite, or the same throughout */
-  pooled(): Map<PooledKey, Float32Array>;
+  pooled(): PooledVectors;
 }
 
 type Values = Uint16Array | Float32Array;
 
-/** Summed in one step: sums are read and written once for all of them. */
-const rowsAtOnce = 4;
 /** The value of every bit pattern, by dtype of 16 bits. */
 const valuesOfBits = new Map<StateDtype, Float32Array>();
 
-export function createRowPooling(shape: RowShape, wanted: Wanted): RowPooling {
-  const { dtype, tokens, captured, hiddenSize } = shape;
-  const wantsMean = wanted.pooling.includes("mean");
+export function createRowPooling(shape: RowShape, wanted: WantedFeatures): RowPooling {
+  const { dtype, captured, hiddenSize } = shape;
   const layers = wanted.layers.map((layer) => ({
-    layer,
-    place: captured.indexOf(layer),
-    sums: new Float64Array(wantsMean ? hiddenSize : 0),
-    last: new Float32Array(hiddenSize),
+    start: captured.indexOf(layer) * hiddenSize,
+    poolers: wanted.pooling.map((mode) => ({
+      key: pooledKey(layer, mode),
+      pooler: createPooler(mode, hiddenSize),
+    })),
   }));
+  const stride = captured.length * hiddenSize;
   const table = dtype === "F32" ? null : tableOf(dtype);
-  const noRow = table === null ? new Float32Array(hiddenSize) : new Uint16Array(hiddenSize);
-  let seen = 0;
-
-  function sumUp(sums: Float64Array, row: (index: number) => Values, count: number): void {
-    for (let first = 0; first < count; first += rowsAtOnce) {
-      const [a, b, c, d] = [0, 1, 2, 3].map((step) => (first + step < count ? row(first + step) : noRow));
-      if (table !== null) addCoded(sums, table, a!, b!, c!, d!);
-      else addPlain(sums, a!, b!, c!, d!);
-    }
-  }
 
   return {
     add(bytes) {
       const values = valuesOf(bytes, dtype);
-      const rowSize = captured.length * hiddenSize;
-      const count = values.length / rowSize;
-      for (const { place, sums, last } of layers) {
-        const row = (index: number) => {
-          const start = index * rowSize + place * hiddenSize;
-          return values.subarray(start, start + hiddenSize);
-        };
-        for (let index = 0; index < count; index++) {
-          if (isZero(row(index), table)) throw fault({ found: "with zeros for a token" });
+      const count = values.length / stride;
+      for (const { start, poolers } of layers) {
+        for (let begin = start; begin < values.length; begin += stride) {
+          if (isZero(values.subarray(begin, begin + hiddenSize), table))
+            throw fault({ found: "with zeros for a token" });
         }
-        if (wantsMean) sumUp(sums, row, count);
-        if (seen + count === tokens) {
-          row(count - 1).forEach((value, index) => {
-            last[index] = table === null ? value : table[value]!;
-          });
-        }
+        for (const { pooler } of poolers) pooler.addRows({ values, table, start, stride, count });
       }
-      seen += count;
     },
     pooled() {
-      const vectors = new Map<PooledKey, Float32Array>();
-      for (const { layer, sums, last } of layers) {
-        for (const mode of wanted.pooling) {
-          const vector = mode === "last" ? last : Float32Array.from(sums, (sum) => sum / tokens);
-          const found = faultOf(vector);
-          if (found !== null) throw fault({ found: `with values that are ${found}` });
-          vectors.set(pooledKey(layer, mode), vector);
-        }
+      const vectors = layers.flatMap(({ poolers }) =>
+        poolers.map(({ key, pooler }) => [key, pooler.value()] as const),
+      );
+      for (const [, vector] of vectors) {
+        const found = faultOf(vector);
+        if (found !== null) throw fault({ found: `with values that are ${found}` });
       }
-      return vectors;
+      return new Map(vectors);
     },
   };
 }
@@ -120,18 +91,6 @@ function tableOf(dtype: "BF16" | "F16"): Float32Array {
 function isZero(row: Values, table: Float32Array | null): boolean {
   for (const value of row) if ((table === null ? value : table[value]!) !== 0) return false;
   return true;
-}
-
-function addCoded(sums: Float64Array, table: Float32Array, a: Values, b: Values, c: Values, d: Values): void {
-  for (let index = 0; index < sums.length; index++) {
-    sums[index]! += table[a[index]!]! + table[b[index]!]! + table[c[index]!]! + table[d[index]!]!;
-  }
-}
-
-function addPlain(sums: Float64Array, a: Values, b: Values, c: Values, d: Values): void {
-  for (let index = 0; index < sums.length; index++) {
-    sums[index]! += a[index]! + b[index]! + c[index]! + d[index]!;
-  }
 }
 
 /** What is wrong with hidden states, as an error. Some releases are known to give what has no remedy of its own here. */

@@ -2,6 +2,7 @@
 // there, and its hidden states come back through a folder that both see.
 import { linked } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
+import type { WantedFeatures } from "../../features/pooled.js";
 import type { EncodeOptions, Encoder, EncoderFacts, Encoding, Tokens } from "../encoder.js";
 import { encoderFault } from "../encoder-fault.js";
 import { hashEncoderFolder, hashOf, readTokenizerFolder } from "../folder.js";
@@ -20,7 +21,6 @@ import { createHiddenStateReader, type HiddenStates, largestFile } from "./hidde
 import { createLimiter } from "./limiter.js";
 import type { VllmEncoderParts } from "./parts.js";
 import { createProbe } from "./probe.js";
-import type { Wanted } from "./row-pooling.js";
 import { type Sweeper, startSweeper } from "./sweep.js";
 import { createTurns } from "./turns.js";
 
@@ -50,7 +50,11 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   };
   const closed = () => new JudgeError("encoder_down", { found: `encoder ${id} is not running` });
 
-  async function prefill(ids: readonly number[], wanted: Wanted, signal: AbortSignal): Promise<HiddenStates> {
+  async function prefill(
+    ids: readonly number[],
+    wanted: WantedFeatures,
+    signal: AbortSignal,
+  ): Promise<HiddenStates> {
     const expected = { ids, captured, hiddenSize: facts?.hiddenSize ?? null };
     const path = await client.prefill(ids, signal);
     const rules = {
@@ -86,7 +90,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     look: async () => {
       const [tokens] = tokenizeAll(tokenizer!, [probeText], probeView);
       if (tokens instanceof JudgeError) throw tokens;
-      const wanted: Wanted = { layers: captured, pooling: ["last"] };
+      const wanted: WantedFeatures = { layers: captured, pooling: ["last"] };
       return await call(undefined, (signal) => prefill(tokens!.ids, wanted, signal));
     },
     up: (how) => events.up({ device: "vllm" }, how),

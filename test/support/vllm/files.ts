@@ -9,8 +9,8 @@ import {
   type Expected,
   type HiddenStates,
 } from "../../../src/encoder/vllm/hidden-states.js";
-import type { Wanted } from "../../../src/encoder/vllm/row-pooling.js";
 import { createTurns } from "../../../src/encoder/vllm/turns.js";
+import type { WantedFeatures } from "../../../src/features/pooled.js";
 
 /** What the server does wrong, or late. */
 export type Fault =
@@ -98,7 +98,11 @@ export async function leaveFile(
 }
 
 /** What is read of a file with these bytes. */
-export function readBytes(bytes: Uint8Array, expected: Expected, wanted: Wanted): Promise<HiddenStates> {
+export function readBytes(
+  bytes: Uint8Array,
+  expected: Expected,
+  wanted: WantedFeatures,
+): Promise<HiddenStates> {
   const file = {
     size: bytes.length,
     owner: 0,

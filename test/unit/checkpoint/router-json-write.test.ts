@@ -207,7 +207,7 @@ describe("format 1 refuses what it cannot hold, with the reason", () => {
   const heads: Readonly<Record<string, readonly [change: Partial<HeadWeights>, reason: RegExp]>> = {
     "two blocks": [{ blocks: [only!, only!] }, /it has 2 feature blocks, wanted 1/],
     "standardised layers": [{ blocks: [{ ...only!, combination }] }, /standardised and averaged/],
-    "the last token": [{ blocks: [{ ...only!, pooling: "last" }] }, /pools the last token/],
+    "the last token": [{ blocks: [{ ...only!, pooling: "last" }] }, /its pooling is last, wanted mean/],
     "adapters per output": [{ members: [perOutput] }, /not networks of two hidden layers/],
     "one hidden layer": [{ members: [{ ...member, layers: [first, second] }] }, /two hidden layers/],
     "one calibrated output": [{ calibration: [null, { slope: 1, intercept: 0 }] }, /calibrated/],

@@ -61,7 +61,7 @@ export function writeSwitchyard({ head, encoderName, chatTemplateKwargs }: Check
 function whyNot({ blocks, members, calibration }: HeadWeights): string | null {
   const [block] = blocks;
   if (blocks.length !== 1 || block === undefined) return `it has ${blocks.length} feature blocks, wanted 1`;
-  if (block.pooling !== "last") return "it pools the mean over all tokens, wanted the last token";
+  if (block.pooling !== "last") return `its pooling is ${block.pooling}, wanted last`;
   if (block.combination.kind === "concat" && block.layers.length > 1) {
     return "it puts several layers side by side, wanted one layer or the mean of standardised layers";
   }

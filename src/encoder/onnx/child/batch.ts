@@ -1,14 +1,15 @@
 // Texts → encodings inside the encoder process: tokenises, groups into batches, runs, and keeps one text's fault
 // from touching the others.
 import { JudgeError } from "../../../errors.js";
-import { faultOf } from "../../../features/pooled.js";
+import { faultOf, type PooledVectors, type WantedFeatures } from "../../../features/pooled.js";
 import type { Encoding, Tokens } from "../../encoder.js";
 import { encoderFault } from "../../encoder-fault.js";
 import { tokenizeAll } from "../../tokenizer/tokenize-all.js";
 import type { Tokenizer } from "../../tokenizer/tokenizer.js";
 import type { View } from "../../view.js";
 import type { EncodeWork } from "../protocol.js";
-import type { OnnxSession, Padding, Wanted } from "./session.js";
+import type { Padding } from "./padding.js";
+import type { OnnxSession } from "./session.js";
 
 /** The longest text of a forward over its shortest. */
 const maxPadding = 1.1;
@@ -88,7 +89,7 @@ function groupByLength(
 async function runRows(
   parts: BatchParts,
   rows: readonly Tokens[],
-  wanted: Wanted,
+  wanted: WantedFeatures,
   prefix: readonly number[],
 ): Promise<(Encoding | JudgeError)[]> {
   try {
@@ -113,10 +114,7 @@ function findingOf(error: unknown): string {
   return `the encoder failed on this text${operator === undefined ? "" : ` in an operator ${operator}`}`;
 }
 
-function checked(
-  row: Tokens,
-  pooled: ReadonlyMap<`${number}.${"mean" | "last"}`, Float32Array>,
-): Encoding | JudgeError {
+function checked(row: Tokens, pooled: PooledVectors): Encoding | JudgeError {
   for (const vector of pooled.values()) {
     const fault = faultOf(vector);
     if (fault !== null)

@@ -1,14 +1,16 @@
 // The start that all texts of a view share, such as a chat template's system message: run once, then given to each forward as
 // past keys and values. Exact for causal attention alone; a model that takes past inputs is a decoder.
 import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { type PooledKey, pooledKey } from "../../../features/pooled.js";
+import { createPooler, type Pooler, type PoolingMode, poolingModes } from "../../../features/pooling.js";
 import { checkShape } from "./contract.js";
 import { outputName } from "./hidden-states.js";
 
 export interface Prefix {
   /** tokens */
   readonly length: number;
-  /** per hidden-state index the sum over the prefix's tokens, [hiddenSize] */
-  readonly sums: ReadonlyMap<number, Float64Array>;
+  /** A pooler that has taken the prefix's hidden states of one of the layers. */
+  pooler(layer: number, mode: PoolingMode): Pooler;
   /** the past inputs of a batch */
   past(batchSize: number): Record<string, Tensor>;
 }
@@ -44,11 +46,22 @@ export function createPrefixes(session: InferenceSession): Prefixes | null {
       checkShape(presentOf(name), present.dims, [1, heads, ids.length, size]);
       return { name, dims: present.dims.slice(1), row: (present.data as Float32Array).slice() };
     });
-    const sums = new Map(
-      layers.map((layer) => [layer, sumTokens(outputs[outputName(layer)]!.data as Float32Array, ids.length)]),
-    );
+    const poolers = new Map<PooledKey, Pooler>();
+    for (const layer of layers) {
+      const values = outputs[outputName(layer)]!.data as Float32Array;
+      const hiddenSize = values.length / ids.length;
+      for (const mode of poolingModes) {
+        const pooler = createPooler(mode, hiddenSize);
+        pooler.addRows({ values, table: null, start: 0, stride: hiddenSize, count: ids.length });
+        poolers.set(pooledKey(layer, mode), pooler);
+      }
+    }
     for (const output of Object.values(outputs)) output.dispose();
-    return { length: ids.length, sums, past: repeated(rows) };
+    return {
+      length: ids.length,
+      pooler: (layer, mode) => poolers.get(pooledKey(layer, mode))!.copy(),
+      past: repeated(rows),
+    };
   }
 
   return {
@@ -96,13 +109,4 @@ function repeated(rows: readonly { name: string; dims: readonly number[]; row: F
       }),
     );
   };
-}
-
-/** @param states [tokens, hiddenSize] */
-function sumTokens(states: Float32Array, tokens: number): Float64Array {
-  const sums = new Float64Array(states.length / tokens);
-  states.forEach((value, index) => {
-    sums[index % sums.length]! += value;
-  });
-  return sums;
 }

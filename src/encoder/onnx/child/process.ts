@@ -16,7 +16,8 @@ import { toWire } from "../wire-error.js";
 import { encodeBatch } from "./batch.js";
 import { usableTokens } from "./context-limit.js";
 import { readEncoderFolder } from "./folder.js";
-import { loadSession, type Padding, runtime } from "./session.js";
+import type { Padding } from "./padding.js";
+import { loadSession, runtime } from "./session.js";
 import { readWeights } from "./weights.js";
 
 type Loaded = Awaited<ReturnType<typeof load>>;

@@ -4,17 +4,13 @@
 // remember a prefix, present.<l>.key|value.
 import { env, InferenceSession, Tensor } from "onnxruntime-node";
 import { JudgeError } from "../../../errors.js";
-import { type PooledKey, pooledKey } from "../../../features/pooled.js";
-import { type PoolingMode, pool } from "../../../features/pooling.js";
+import { type PooledKey, pooledKey, type WantedFeatures } from "../../../features/pooled.js";
+import { createPooler } from "../../../features/pooling.js";
 import { checkShape, contractAdvice, readContract } from "./contract.js";
 import { outputName } from "./hidden-states.js";
+import { type Padding, padBatch } from "./padding.js";
 import { createPrefixes, emptyPast } from "./prefix.js";
 import type { Weights } from "./weights.js";
-
-export interface Wanted {
-  readonly layers: readonly number[];
-  readonly pooling: readonly PoolingMode[];
-}
 
 export interface OnnxSession {
   readonly hiddenSize: number;
@@ -30,18 +26,13 @@ export interface OnnxSession {
    */
   run(
     batch: readonly (readonly number[])[],
-    wanted: Wanted,
+    wanted: WantedFeatures,
     padding?: Padding,
     prefix?: readonly number[],
   ): Promise<Map<PooledKey, Float32Array>[]>;
   /** Whether a text of so many tokens runs. A decoder gets all but the last as its past, which costs next to nothing. */
   runs(tokens: number, padId: number): Promise<boolean>;
   close(): Promise<void>;
-}
-
-export interface Padding {
-  readonly side: "left" | "right";
-  readonly padId: number;
 }
 
 /** The library, with the version that is loaded. */
@@ -104,12 +95,10 @@ export async function loadSession(
     async run(batch, wanted, padding = { side: "right", padId: 0 }, prefixIds = []) {
       const usable = prefixIds.length > 0 && padding.side === "right";
       const prefix = usable ? ((await prefixes?.find(prefixIds, wanted.layers)) ?? null) : null;
-      const past = prefix?.length ?? 0;
-      const sequence = Math.max(...batch.map((ids) => ids.length)) - past;
-      const { inputIds, mask } = pad(batch, { past, sequence }, padding);
+      const { inputIds, attentionMask, sequence, tokens } = padBatch(batch, prefix?.length ?? 0, padding);
       const feeds: Record<string, Tensor> = {
-        input_ids: new Tensor("int64", inputIds, [batch.length, sequence]),
-        attention_mask: attentionMask(mask, { past, sequence }),
+        input_ids: inputIds,
+        attention_mask: attentionMask,
         ...(prefix?.past(batch.length) ?? emptyPast(session, batch.length)),
       };
       const outputs = await session.run(feeds, wanted.layers.map(outputName));
@@ -117,12 +106,12 @@ export async function loadSession(
       for (const layer of wanted.layers) {
         const output = outputs[outputName(layer)]!;
         checkShape(outputName(layer), output.dims, [batch.length, sequence, hiddenSize]);
-        const states = output.data as Float32Array;
-        const before = prefix && { tokens: past, sums: prefix.sums.get(layer)! };
-        const shape = { sequence, hiddenSize };
+        const values = output.data as Float32Array;
         for (const mode of wanted.pooling) {
-          pooled.forEach((vectors, row) => {
-            vectors.set(pooledKey(layer, mode), pool(states, mask, shape, { row, mode, before }));
+          tokens.forEach(({ first, count }, row) => {
+            const pooler = prefix?.pooler(layer, mode) ?? createPooler(mode, hiddenSize);
+            pooler.addRows({ values, table: null, start: first * hiddenSize, stride: hiddenSize, count });
+            pooled[row]!.set(pooledKey(layer, mode), pooler.value());
           });
         }
         output.dispose();
@@ -158,7 +147,7 @@ export async function loadSession(
  * passes for another.
  */
 async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promise<void> {
-  const wanted: Wanted = { layers, pooling: ["last"] };
+  const wanted: WantedFeatures = { layers, pooling: ["last"] };
   const padding: Padding = { side: "right", padId: 0 };
   const texts = [[0, 0, 0], [0]];
   try {
@@ -175,33 +164,4 @@ async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promi
       { cause: error },
     );
   }
-}
-
-/** The ids after `past`, and a mask [batch, sequence] of those that are no padding. */
-function pad(
-  batch: readonly (readonly number[])[],
-  { past, sequence }: { past: number; sequence: number },
-  { side, padId }: Padding,
-): { inputIds: BigInt64Array; mask: Uint8Array } {
-  const inputIds = new BigInt64Array(batch.length * sequence).fill(BigInt(padId));
-  const mask = new Uint8Array(batch.length * sequence);
-  batch.forEach((ids, row) => {
-    const size = ids.length - past;
-    const start = row * sequence + (side === "left" ? sequence - size : 0);
-    for (let index = 0; index < size; index++) inputIds[start + index] = BigInt(ids[past + index]!);
-    mask.fill(1, start, start + size);
-  });
-  return { inputIds, mask };
-}
-
-/** [batch, past + sequence]: the past is of every text */
-function attentionMask(mask: Uint8Array, { past, sequence }: { past: number; sequence: number }): Tensor {
-  const batchSize = mask.length / sequence;
-  const values = new BigInt64Array(batchSize * (past + sequence)).fill(1n);
-  for (let row = 0; row < batchSize; row++) {
-    for (let index = 0; index < sequence; index++) {
-      if (mask[row * sequence + index] === 0) values[row * (past + sequence) + past + index] = 0n;
-    }
-  }
-  return new Tensor("int64", values, [batchSize, past + sequence]);
 }

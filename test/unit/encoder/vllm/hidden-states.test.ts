@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { serializeSafetensors } from "../../../../src/checkpoint/safetensors.js";
 import type { WholeFile } from "../../../../src/encoder/vllm/hidden-state-file.js";
 import { createHiddenStateReader, type Expected } from "../../../../src/encoder/vllm/hidden-states.js";
-import type { Wanted } from "../../../../src/encoder/vllm/row-pooling.js";
 import { createTurns } from "../../../../src/encoder/vllm/turns.js";
 import { JudgeError } from "../../../../src/errors.js";
+import type { WantedFeatures } from "../../../../src/features/pooled.js";
 import { fixturePath, tinyRows } from "../../../support/fixtures.js";
 import { rejection } from "../../../support/refusal.js";
 import { readBytes } from "../../../support/vllm/files.js";
@@ -17,7 +17,7 @@ import { readBytes } from "../../../support/vllm/files.js";
 const whole = new Uint8Array(readFileSync(fixturePath("vllm/bfloat16-0.safetensors")));
 const { input_ids: ids } = tinyRows().find(({ prompt }) => prompt === "Hi")!;
 const expected: Expected = { ids, captured: [0, 1, 4, 8], hiddenSize: 24 };
-const wanted: Wanted = { layers: expected.captured, pooling: ["mean", "last"] };
+const wanted: WantedFeatures = { layers: expected.captured, pooling: ["mean", "last"] };
 
 test("changed, cut and lengthened files are refused or finite", async (context) => {
   const changes = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 4 });
@@ -66,7 +66,7 @@ function largeFile(value: number): { bytes: Uint8Array; expected: Expected } {
   return { bytes, expected: { ids: Array.from(sent, Number), captured: [0], hiddenSize: 1024 } };
 }
 
-const largeWanted: Wanted = { layers: [0], pooling: ["mean"] };
+const largeWanted: WantedFeatures = { layers: [0], pooling: ["mean"] };
 
 /** The file with these bytes, which awaits `onPiece` before, and `onFilled` after, a read of more than its start. */
 function pieceFile(

@@ -7,16 +7,15 @@ import {
   createRowPooling,
   type RowShape,
   type StateDtype,
-  type Wanted,
 } from "../../../../src/encoder/vllm/row-pooling.js";
-import { pooledKey } from "../../../../src/features/pooled.js";
-import { pool } from "../../../../src/features/pooling.js";
+import { pooledKey, type WantedFeatures } from "../../../../src/features/pooled.js";
+import { createPooler } from "../../../../src/features/pooling.js";
 import { largestDifference } from "../../../support/fixtures.js";
 import { refusal } from "../../../support/refusal.js";
 
 const captured = [7, 2, 4];
 const hiddenSize = 6;
-const wanted: Wanted = { layers: [2, 7], pooling: ["mean", "last"] };
+const wanted: WantedFeatures = { layers: [2, 7], pooling: ["mean", "last"] };
 
 /** [tokens, captured, hidden] in bits that are finite and not 0 in each dtype */
 function madeBytes(dtype: StateDtype, tokens: number): Uint8Array {
@@ -53,9 +52,9 @@ test("in pieces of any size, every dtype: as the features' own pooling of the wh
           return values[(token * captured.length + place) * hiddenSize + (index % hiddenSize)]!;
         });
         for (const mode of wanted.pooling) {
-          const mask = new Uint8Array(tokens).fill(1);
-          const whole = pool(rows, mask, { sequence: tokens, hiddenSize }, { row: 0, mode });
-          assert.ok(largestDifference(pooled.get(pooledKey(layer, mode))!, whole) <= 4e-6);
+          const whole = createPooler(mode, hiddenSize);
+          whole.addRows({ values: rows, table: null, start: 0, stride: hiddenSize, count: tokens });
+          assert.ok(largestDifference(pooled.get(pooledKey(layer, mode))!, whole.value()) <= 4e-6);
         }
       }
     },
