@@ -17,7 +17,7 @@ export type ErrorCode =
   | "host_not_allowed"
   | "origin_not_allowed"
   | "reload_failed"
-  // conditions under which a well-formed request cannot be judged (AbstainReason in verdict/abstention.ts)
+  // conditions under which a well-formed request cannot be judged (failureReasons in judge/abstention-reasons.ts)
   | "deadline"
   | "overloaded"
   | "encoder_down"

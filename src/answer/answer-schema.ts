@@ -1,6 +1,6 @@
 // The answers as schemas: the API document is made from them, and tests hold every answer against them.
 import * as z from "zod";
-import { abstainReasons } from "./abstention.js";
+import { abstainReasons } from "../judge/abstention-reasons.js";
 
 const probability = z.number().min(0).max(1);
 const stages = z.enum(["queue", "tokenize", "prefill", "head", "total"]);

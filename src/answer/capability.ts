@@ -31,6 +31,11 @@ export interface CapabilityVerdict {
   readonly pSolve: number;
 }
 
+/** Rule `none` and p_solve 0: every threshold above 0 routes to the strong model. */
+export function abstainingVerdict(crux: string): CapabilityVerdict {
+  return { crux, primaryRule: "none", pSolve: 0 };
+}
+
 /**
  * The verdict as the assistant's message: one JSON object with exactly the four keys of the protocol. p_solve always
  * has a decimal point or an exponent, since LiteLLM refuses an integer.

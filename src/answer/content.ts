@@ -1,11 +1,11 @@
 // A judgement as the assistant's message, in the form that the request asks for.
 
 import type { Service } from "../http/service.js";
+import type { AbstainReason } from "../judge/abstention-reasons.js";
 import type { Judge } from "../judge/judge-parts.js";
 import { abstained, type Judgement } from "../judge/judgement.js";
-import { type AbstainReason, abstainingVerdict } from "./abstention.js";
 import { type AnswerFormat, type VerdictKind, verdictKind } from "./answer-format.js";
-import { renderVerdict } from "./capability.js";
+import { abstainingVerdict, renderVerdict } from "./capability.js";
 import { type CruxSentences, crux } from "./crux.js";
 import { type CustomVerdict, chooseGroup, renderCustom } from "./custom.js";
 import { renderEscalation } from "./escalation.js";

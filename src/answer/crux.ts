@@ -1,7 +1,7 @@
 // The fixed sentences of a verdict, read from prompts/crux.json. Placeholders: {judge}, {checkpoint}, {message}.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
-import { type AbstainReason, abstainReasons } from "./abstention.js";
+import { type AbstainReason, abstainReasons } from "../judge/abstention-reasons.js";
 
 /** Texts and, at the odd places, the names of the placeholders between them. */
 const Sentence = z

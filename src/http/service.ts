@@ -1,10 +1,10 @@
 // What the routes share: the parts the app is made of, and the life of one request.
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import { isFailure } from "../answer/abstention.js";
 import type { CruxSentences } from "../answer/crux.js";
 import type { SchemaCheck } from "../answer/schema-check.js";
 import { JudgeError } from "../errors.js";
+import { isFailure } from "../judge/abstention-reasons.js";
 import type { Judge } from "../judge/judge-parts.js";
 import type { Judgement } from "../judge/judgement.js";
 import type { LiveRegistry } from "../judge/live-registry.js";

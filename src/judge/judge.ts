@@ -1,11 +1,11 @@
 // One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged comes
 // back as an abstention, never as an exception, unless it is a bug or the client has left.
 import { abortable, withTimeout } from "../abort.js";
-import { type AbstainReason, abstainReasonOf } from "../answer/abstention.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import { createSimdMultiply } from "../head/simd-multiply.js";
 import { matricesOf } from "../head/weights.js";
+import { type AbstainReason, abstainReasonOf } from "./abstention-reasons.js";
 import { createHealth } from "./health.js";
 import type { Judge, JudgeOptions, JudgeParts } from "./judge-parts.js";
 import { abstained, type CacheResult, type Judgement, type Stages } from "./judgement.js";

@@ -1,5 +1,5 @@
 // What a judge says of one text, or that it says nothing.
-import type { AbstainReason } from "../answer/abstention.js";
+import type { AbstainReason } from "./abstention-reasons.js";
 
 /** Stages of one judgement, in milliseconds; `queue` is waiting and transport. */
 export interface Stages {

@@ -1,12 +1,12 @@
 // Puts judges together, on encoders that run already or on new ones. Names no concrete adapter.
 import { performance } from "node:perf_hooks";
-import { abstainReasons } from "../answer/abstention.js";
 import { fitCustomVerdict } from "../answer/custom.js";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { JudgeError, withoutPaths } from "../errors.js";
+import { abstainReasons } from "../judge/abstention-reasons.js";
 import { createJudge } from "../judge/judge.js";
 import type { Judge, JudgeParts } from "../judge/judge-parts.js";
 import { createProbabilityCache, type ProbabilityCache } from "../judge/probability-cache.js";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { abstainReasons } from "../../src/answer/abstention.js";
+import { abstainReasons } from "../../src/judge/abstention-reasons.js";
 import { added, type Series, scrape } from "../support/http/metrics-text.js";
 import { faultWords, faultyConfig, writeFaultyEncoder } from "../support/http/privacy-encoder.js";
 import { chatPath, postHead, rawClient } from "../support/http/raw-socket.js";

@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { type PrimaryRule, primaryRules, renderVerdict } from "../../../src/answer/capability.js";
+import {
+  abstainingVerdict,
+  type PrimaryRule,
+  primaryRules,
+  renderVerdict,
+} from "../../../src/answer/capability.js";
 import { fixturePath, readJson } from "../../support/fixtures.js";
 import { refusal } from "../../support/refusal.js";
 
@@ -81,4 +86,11 @@ test("a p_solve that is no probability is a bug, not a verdict", () => {
 test("the crux is escaped as JSON", () => {
   const crux = 'a "quoted" \\ line\nand \u2028 more 🙂';
   assert.equal(JSON.parse(renderVerdict({ crux, primaryRule: "SUP-4", pSolve: 0.1 })).crux, crux);
+});
+
+test("an abstention is rule none, boundary unmatched, p_solve 0.0", () => {
+  assert.equal(
+    renderVerdict(abstainingVerdict("why")),
+    '{"crux":"why","primary_rule":"none","capability_boundary":"unmatched","p_solve":0.0}',
+  );
 });

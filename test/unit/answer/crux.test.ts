@@ -1,8 +1,8 @@
 // The fixed sentences: those of prompts/crux.json, and what else is refused.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { abstainReasons } from "../../../src/answer/abstention.js";
 import { crux, parseCruxSentences } from "../../../src/answer/crux.js";
+import { abstainReasons } from "../../../src/judge/abstention-reasons.js";
 import { packagePath, readJson } from "../../support/fixtures.js";
 import { refusal } from "../../support/refusal.js";
 

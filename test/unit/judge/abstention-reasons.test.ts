@@ -1,20 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  abstainingVerdict,
-  abstainReasonOf,
-  abstainReasons,
-  isFailure,
-} from "../../../src/answer/abstention.js";
-import { renderVerdict } from "../../../src/answer/capability.js";
 import { type ErrorCode, JudgeError } from "../../../src/errors.js";
-
-test("an abstention is rule none, boundary unmatched, p_solve 0.0", () => {
-  assert.equal(
-    renderVerdict(abstainingVerdict("why")),
-    '{"crux":"why","primary_rule":"none","capability_boundary":"unmatched","p_solve":0.0}',
-  );
-});
+import { abstainReasonOf, abstainReasons, isFailure } from "../../../src/judge/abstention-reasons.js";
 
 test("an error that is a reason to abstain is that reason, every other is internal", () => {
   const reasons: Partial<Record<ErrorCode, string>> = {

@@ -1,0 +1,14 @@
+// What an operator sets about the verdicts of one judge. The judge itself knows nothing of them; the registry carries them
+// beside it.
+import type { PrimaryRule } from "./capability.js";
+import type { CustomVerdict } from "./custom.js";
+import type { Escalation } from "./escalation.js";
+
+export interface VerdictSettings {
+  /** the rule of every capability verdict that has a probability */
+  readonly primaryRule: PrimaryRule;
+  /** the answer to every escalation request */
+  readonly escalation: Escalation;
+  /** null: no answers in custom mode */
+  readonly custom: CustomVerdict | null;
+}
