@@ -1,8 +1,9 @@
 // The API document (OpenAPI 3.1), made from the schemas that check requests and describe answers.
 import * as z from "zod";
 import * as answers from "../answer/answer-schema.js";
-import { ChatRequest, chatDialect } from "./apis/chat-schema.js";
-import { maxItems, messageJsonSchema } from "./apis/message-schema.js";
+import { chatDialect, maxItems } from "../prompt/message-list.js";
+import { ChatRequest } from "./apis/chat-schema.js";
+import { messageJsonSchema } from "./apis/message-json-schema.js";
 import { MessagesAnswer, MessagesErrorAnswer, MessagesRequest, TokenCount } from "./apis/messages-schema.js";
 import { ResponsesAnswer, ResponsesRequest, responsesDialect } from "./apis/responses-schema.js";
 import { encoderStatuses, json, judgingOperations, reference, refusals } from "./openapi-parts.js";

@@ -1,8 +1,8 @@
 // Reads a label file for the commands, CSV or JSON lines, and chooses its rows by their split.
 import { JudgeError } from "../errors.js";
-import { ChatRequest, toMessages } from "../http/apis/chat-schema.js";
 import type { Envelope } from "../prompt/envelope.js";
 import { judgedText, promptText } from "../prompt/judged-text.js";
+import { chatDialect, messageList, readMessages } from "../prompt/message-list.js";
 import { isJsonLines, startsAsObject } from "./file-form.js";
 import { quoted, type TextReader } from "./label-record.js";
 import { type LabelFormat, type LabelRow, type Labels, parseLabels } from "./labels.js";
@@ -13,9 +13,9 @@ function textReader(envelopes: readonly Envelope[]): TextReader {
   return {
     readPrompt: (prompt) => promptText(prompt, envelopes).text,
     readMessages(messages) {
-      const request = ChatRequest.safeParse({ messages });
-      if (!request.success) return null;
-      const read = toMessages(request.data);
+      const checked = messageList(chatDialect).safeParse(messages);
+      if (!checked.success) return null;
+      const read = readMessages(checked.data, chatDialect);
       return read.some(({ content }) => content.fault) ? null : judgedText(read, "first", envelopes).text;
     },
   };

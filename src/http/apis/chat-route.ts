@@ -1,5 +1,6 @@
 // POST /v1/chat/completions: the judge in the seat of a generative model.
 import { readFormat } from "../../answer/answer-format.js";
+import { chatDialect, readMessages } from "../../prompt/message-list.js";
 import { readBody } from "../body/body.js";
 import { judgeRequest } from "../judge-request.js";
 import {
@@ -10,7 +11,7 @@ import {
   textAnswer,
   withRegistry,
 } from "../service.js";
-import { ChatRequest, toMessages } from "./chat-schema.js";
+import { ChatRequest } from "./chat-schema.js";
 import { renderCompletion, renderStream } from "./completion.js";
 
 export async function answerChat(service: Service, context: RequestContext): Promise<Response> {
@@ -18,7 +19,7 @@ export async function answerChat(service: Service, context: RequestContext): Pro
   const answer = await withRegistry(service, (registry) =>
     judgeRequest(service, context, registry, {
       model: request.model,
-      messages: toMessages(request),
+      messages: readMessages(request.messages, chatDialect),
       format: readFormat(request.response_format),
     }),
   );

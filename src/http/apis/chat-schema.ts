@@ -1,14 +1,6 @@
 // What /v1/chat/completions reads of a request.
 import * as z from "zod";
-import type { Message } from "../../prompt/message.js";
-import { type Dialect, messageList, readMessages } from "./message-schema.js";
-
-/** OpenAI's chat completions, and Anthropic's messages. */
-export const chatDialect: Dialect = {
-  list: "messages",
-  textTypes: ["text", "input_text", "output_text"],
-  hasOtherItems: false,
-};
+import { chatDialect, messageList } from "../../prompt/message-list.js";
 
 // here as elsewhere, what is not read is passed over without a look: there may be ten thousands of keys
 export const ChatRequest = z.object({
@@ -20,8 +12,3 @@ export const ChatRequest = z.object({
   n: z.int().min(1).max(8).nullish(),
 });
 export type ChatRequest = z.infer<typeof ChatRequest>;
-
-/** Messages as prompt/judged-text.ts reads them. */
-export function toMessages({ messages }: ChatRequest): Message[] {
-  return readMessages(messages, chatDialect);
-}

@@ -3,10 +3,9 @@
 import type * as z from "zod";
 import { countTokens } from "../../judge/count-tokens.js";
 import { judgedText } from "../../prompt/judged-text.js";
+import { chatDialect, readMessages } from "../../prompt/message-list.js";
 import { readBody } from "../body/body.js";
 import { clientSignal, jsonAnswer, type RequestContext, type Service, withRegistry } from "../service.js";
-import { chatDialect } from "./chat-schema.js";
-import { readMessages } from "./message-schema.js";
 import { MessagesRequest, type TokenCount } from "./messages-schema.js";
 
 export async function answerCountTokens(service: Service, context: RequestContext): Promise<Response> {

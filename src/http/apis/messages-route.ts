@@ -1,10 +1,9 @@
 // POST /v1/messages: the judge behind Anthropic's Messages API.
 import { field, readFormat } from "../../answer/answer-format.js";
+import { chatDialect, readMessages } from "../../prompt/message-list.js";
 import { readBody } from "../body/body.js";
 import { judgeRequest } from "../judge-request.js";
 import { eventStream, jsonAnswer, type RequestContext, type Service, withRegistry } from "../service.js";
-import { chatDialect } from "./chat-schema.js";
-import { readMessages } from "./message-schema.js";
 import { messageOf, messageStream } from "./messages-answer.js";
 import { MessagesRequest } from "./messages-schema.js";
 

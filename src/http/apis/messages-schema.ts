@@ -1,8 +1,7 @@
 // What /v1/messages reads of a request, and what it answers.
 import * as z from "zod";
 import { PrefillJudge } from "../../answer/answer-schema.js";
-import { chatDialect } from "./chat-schema.js";
-import { messageList } from "./message-schema.js";
+import { chatDialect, messageList } from "../../prompt/message-list.js";
 
 export const MessagesRequest = z.object({
   model: z.string().nullish(),

@@ -1,10 +1,10 @@
 // POST /v1/responses: the judge behind OpenAI's Responses API. Nothing is stored: what a request does not carry (an earlier
 // response, a conversation) cannot be read.
 import { field, readFormat } from "../../answer/answer-format.js";
+import { readMessages } from "../../prompt/message-list.js";
 import { readBody } from "../body/body.js";
 import { judgeRequest } from "../judge-request.js";
 import { eventStream, jsonAnswer, type RequestContext, type Service, withRegistry } from "../service.js";
-import { readMessages } from "./message-schema.js";
 import { responseOf, responseStream } from "./responses-answer.js";
 import { ResponsesRequest, responsesDialect } from "./responses-schema.js";
 

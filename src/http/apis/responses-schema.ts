@@ -1,7 +1,7 @@
 // What /v1/responses reads of a request, and what it answers.
 import * as z from "zod";
 import { PrefillJudge } from "../../answer/answer-schema.js";
-import { type Dialect, messageList } from "./message-schema.js";
+import { type Dialect, messageList } from "../../prompt/message-list.js";
 
 export const responsesDialect: Dialect = {
   list: "input",

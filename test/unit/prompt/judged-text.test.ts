@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { ChatRequest, toMessages } from "../../../src/http/apis/chat-schema.js";
 import { judgedText, readableText } from "../../../src/prompt/judged-text.js";
 import type { Message } from "../../../src/prompt/message.js";
+import { chatDialect, messageList, readMessages } from "../../../src/prompt/message-list.js";
 import { fixturePath, readJson } from "../../support/fixtures.js";
 
 const message = (role: string, texts: string[], otherParts = 0): Message => ({
@@ -87,8 +87,9 @@ describe("of the bodies that Switchyard 0.3.0 sends", () => {
   const { openai_chat: recorded } = readJson<{ openai_chat: Recorded[] }>(
     fixturePath("switchyard/judge-requests.json"),
   );
-  const judged = (body: unknown, which: "first" | "latest" = "first") =>
-    judgedText(toMessages(ChatRequest.parse(body)), which);
+  const list = messageList(chatDialect);
+  const judged = ({ messages }: { messages?: unknown }, which: "first" | "latest" = "first") =>
+    judgedText(readMessages(list.parse(messages), chatDialect), which);
 
   for (const { case: name, body, first_user_text: wanted } of recorded) {
     if (wanted !== null) {

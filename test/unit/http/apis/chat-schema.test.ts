@@ -1,11 +1,13 @@
 // What a chat request must be: tolerant of every option, strict about the user's content.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ChatRequest, toMessages } from "../../../../src/http/apis/chat-schema.js";
+import { ChatRequest } from "../../../../src/http/apis/chat-schema.js";
 import { invalidRequest } from "../../../../src/http/body/body.js";
 import { judgedText } from "../../../../src/prompt/judged-text.js";
+import { chatDialect, readMessages } from "../../../../src/prompt/message-list.js";
 import { refusal } from "../../../support/refusal.js";
 
+const toMessages = ({ messages }: ChatRequest) => readMessages(messages, chatDialect);
 const user = (content: unknown) => ({ messages: [{ role: "user", content }] });
 const contentOf = (content: unknown) => toMessages(ChatRequest.parse(user(content)))[0]!.content;
 

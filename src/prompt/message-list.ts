@@ -1,28 +1,35 @@
-// The list of messages that every chat API has, in each API's dialect: tolerant, since every client adds options of its own.
-// Only the content of the message that is judged is read, so only its form matters. Brings messages to the shape that
-// prompt/ takes.
+// Reads the list of messages that a chat request or a label carries. It is tolerant, since every client adds options of
+// its own, and it checks only the content of user messages, since no other content is read.
 import * as z from "zod";
-import type { Content, Message } from "../../prompt/message.js";
+import type { Content, Message } from "./message.js";
 
+/** How one API writes its messages. */
 export interface Dialect {
   /** where the list stands in a request */
   readonly list: "messages" | "input";
-  /** types of the parts that hold a string `text`: those of every API, the own first, since routers bring one to another */
+  /** types of the parts that hold a string `text`; those of every API, since routers translate between them */
   readonly textTypes: readonly string[];
   /** whether items without a role stand among the messages */
   readonly hasOtherItems: boolean;
 }
 
-/** Messages of a request, and parts of a message. */
+/** The dialect of OpenAI's chat completions and of Anthropic's messages. */
+export const chatDialect: Dialect = {
+  list: "messages",
+  textTypes: ["text", "input_text", "output_text"],
+  hasOtherItems: false,
+};
+
+/** Limit on the messages of a request, and on the parts of a message. */
 export const maxItems = 10_000;
 
-/** A message as a client sends it, checked. */
+/** A message as a client sends it, with its role checked. */
 export interface WireMessage {
   readonly role?: string | null | undefined;
   readonly content?: unknown;
 }
 
-/** At least one message; counted before each is looked at: a body of millions must not cost millions of issues. */
+/** A schema for one message or more. It counts them first: millions of messages must not cost millions of issues. */
 export function messageList({ hasOtherItems }: Dialect, wrongType = "wanted an array of messages") {
   const role = hasOtherItems ? z.string().nullish() : z.string();
   const message = z.object({ role, content: z.unknown().optional() });
@@ -33,7 +40,7 @@ export function messageList({ hasOtherItems }: Dialect, wrongType = "wanted an a
     .pipe(z.array(message));
 }
 
-/** Messages as prompt/judged-text.ts reads them; items without a role are nobody's. */
+/** The messages as judged-text.ts reads them. An item without a role gets an empty one. */
 export function readMessages(messages: readonly WireMessage[], dialect: Dialect): Message[] {
   return messages.map(({ role, content }, index) => ({
     role: role ?? "",
@@ -44,7 +51,7 @@ export function readMessages(messages: readonly WireMessage[], dialect: Dialect)
   }));
 }
 
-/** @param place of the content in the request; of a malformed one, the fault is kept for whoever reads the message */
+/** @param place of the content in the request; a fault is kept, and matters only if the message is judged */
 function readContent(content: unknown, { textTypes }: Dialect, place: string): Content {
   if (typeof content === "string") return { texts: [content], otherParts: 0 };
   const malformed = (path: string, finding: string): Content => ({
@@ -67,40 +74,4 @@ function readContent(content: unknown, { textTypes }: Dialect, place: string): C
     texts.push(text);
   }
   return { texts, otherParts: content.length - texts.length };
-}
-
-/** A message as JSON Schema, for the API document: what the check above cannot tell by itself. */
-export function messageJsonSchema({ textTypes, hasOtherItems }: Dialect) {
-  const part = (type: object, more: object, required: readonly string[]) => ({
-    type: "object",
-    required,
-    properties: { type, ...more },
-  });
-  const parts = [
-    part({ enum: textTypes }, { text: { type: "string" } }, ["type", "text"]),
-    part({ type: "string", not: { enum: textTypes } }, {}, ["type"]),
-  ];
-  const contents = [
-    { type: "string" },
-    { type: "null" },
-    { type: "array", maxItems, items: { anyOf: parts } },
-  ];
-  const otherRole = { type: "string", not: { const: "user" } };
-  return {
-    anyOf: [
-      {
-        type: "object",
-        required: ["role"],
-        properties: { role: { const: "user" }, content: { anyOf: contents } },
-      },
-      {
-        type: "object",
-        ...(!hasOtherItems && { required: ["role"] }),
-        description: hasOtherItems
-          ? "Any other item: another role's message, a call and its output, reasoning. Not read."
-          : "Any other role: developer, system, assistant, tool, function. Not read.",
-        properties: { role: hasOtherItems ? { anyOf: [otherRole, { type: "null" }] } : otherRole },
-      },
-    ],
-  };
 }
