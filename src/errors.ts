@@ -35,6 +35,8 @@ export type ErrorCode =
 
 /** What an error says, each a clause without its final stop. None of them holds anything that a user typed. */
 export interface ErrorText {
+  /** the part of the whole that it is about, such as `encoder minilm` */
+  readonly place?: string | null | undefined;
   readonly found: string;
   readonly wanted?: string | null | undefined;
   /** what to do next */
@@ -44,44 +46,62 @@ export interface ErrorText {
 export interface ErrorOptions {
   readonly cause?: unknown;
   /** where in the request the fault lies, as a path such as `messages[0].content` */
-  readonly param?: string | undefined;
+  readonly param?: string | null | undefined;
 }
 
-/** An error that may be shown to whoever caused it. Its message is its finding in one line. */
-export class JudgeError extends Error {
+/** An error that may be shown to whoever caused it. Its message says all its parts in one line. */
+export class JudgeError extends Error implements ErrorText {
   override readonly name = "JudgeError";
+  readonly place: string | null;
   readonly found: string;
   readonly wanted: string | null;
   readonly remedy: string | null;
+  /** the message without its remedy */
+  readonly finding: string;
   /** null when the fault has no place in the request */
   readonly param: string | null;
 
   constructor(
     readonly code: ErrorCode,
-    { found, wanted = null, remedy = null }: ErrorText,
-    { cause, param }: ErrorOptions = {},
+    text: ErrorText,
+    { cause, param = null }: ErrorOptions = {},
   ) {
-    super(render({ found, wanted, remedy }), cause === undefined ? undefined : { cause });
-    this.found = oneLine(found);
-    this.wanted = wanted === null ? null : oneLine(wanted);
-    this.remedy = remedy === null ? null : oneLine(remedy);
-    this.param = param ?? null;
+    const finding = render(text);
+    const whole = text.remedy == null ? finding : `${finding}; ${text.remedy}`;
+    super(oneLine(whole)!, cause === undefined ? undefined : { cause });
+    this.finding = oneLine(finding)!;
+    this.place = oneLine(text.place);
+    this.found = oneLine(text.found)!;
+    this.wanted = oneLine(text.wanted);
+    this.remedy = oneLine(text.remedy);
+    this.param = param;
   }
 
-  /** The same error of one part of a whole, such as `encoder minilm`. */
-  within(place: string): JudgeError {
-    const { code, found, wanted, remedy } = this;
-    return new JudgeError(code, { found: `${place}: ${found}`, wanted, remedy }, { cause: this });
+  /** The same error under another code. */
+  withCode(code: ErrorCode): JudgeError {
+    return new JudgeError(code, this, { cause: this, param: this.param });
+  }
+
+  /**
+   * The same error as one of a larger whole, which its message then names first.
+   *
+   * @param remedyOtherwise of an error that has none
+   */
+  within(place: string, remedyOtherwise: string | null = null): JudgeError {
+    const { code, found, wanted, param } = this;
+    const whole = this.place === null ? place : `${place}: ${this.place}`;
+    const remedy = this.remedy ?? remedyOtherwise;
+    return new JudgeError(code, { place: whole, found, wanted, remedy }, { cause: this, param });
   }
 }
 
-function render({ found, wanted, remedy }: ErrorText): string {
-  const whole = wanted === null ? found : `${found}, wanted ${wanted}`;
-  return oneLine(remedy === null ? whole : `${whole}; ${remedy}`);
+function render({ place, found, wanted }: ErrorText): string {
+  const start = place == null ? "" : `${place}: `;
+  return wanted == null ? `${start}${found}` : `${start}${found}, wanted ${wanted}`;
 }
 
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+function oneLine(text: string | null | undefined): string | null {
+  return text?.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ") ?? null;
 }
 
 /** `error` itself if it is ours, otherwise a JudgeError `internal` that keeps it as its cause. */

@@ -2,9 +2,9 @@
 // Runs the command line and turns a fault into one line and an exit code. Only this file ends the process; it imports little, so
 // that it is there to speak when the rest cannot be loaded.
 import { readFileSync } from "node:fs";
-import { isNewEnough } from "./cli/node-version.js";
 import { limitFinding } from "./cli/process-limits.js";
 import { createTerminal } from "./cli/terminal.js";
+import { isNewEnough } from "./doctor/node-version.js";
 import { JudgeError } from "./errors.js";
 
 const packageRoot = new URL("../../", import.meta.url);

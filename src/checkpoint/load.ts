@@ -1,7 +1,7 @@
 // Reads a checkpoint of any format from the disk, with its selftest and notice where present.
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { JudgeError } from "../errors.js";
+import { asJudgeError, JudgeError } from "../errors.js";
 import { decodeText } from "../input/decode-text.js";
 import { isMissing, readRegularFile } from "../input/regular-file.js";
 import { checkHead } from "./check-head.js";
@@ -45,13 +45,7 @@ export async function loadCheckpoint(path: string): Promise<Checkpoint> {
     return checkpoint;
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
-    const finding = error.message.replace(/^safetensors: /, "router.safetensors: ");
-    const remedy = finding.includes("; ") ? "" : "; restore the file from the checkpoint's original";
-    throw new JudgeError(
-      "checkpoint",
-      { found: `checkpoint ${path}: ${finding}${remedy}` },
-      { cause: error },
-    );
+    throw error.within(`checkpoint ${path}`, "restore the file from the checkpoint's original");
   }
 }
 
@@ -72,7 +66,13 @@ async function loadFolder(folder: string): Promise<Checkpoint> {
   const tensorBytes = await readWhole(folder, "router.safetensors");
   const files = { "router.json": sha256(routerBytes), "router.safetensors": sha256(tensorBytes) };
   const metadata = parseJson(routerBytes, "router.json");
-  const tensors = () => parseSafetensors(tensorBytes);
+  const tensors = () => {
+    try {
+      return parseSafetensors(tensorBytes);
+    } catch (error) {
+      throw asJudgeError(error).within("router.safetensors");
+    }
+  };
   const common = {
     path: folder,
     hash: hashOf(files),

@@ -112,5 +112,5 @@ export function show(text: string): string {
 
 /** The error for a file that is not as the format demands. */
 export function refusal(message: string, cause?: unknown): JudgeError {
-  return new JudgeError("checkpoint", { found: `safetensors: ${message}` }, { cause });
+  return new JudgeError("checkpoint", { place: "safetensors", found: message }, { cause });
 }

@@ -4,10 +4,9 @@ import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
 import { wholePath } from "../config/whole-path.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
-import { createLog } from "../observe/log.js";
-import { createMetrics } from "../observe/metrics.js";
 import type { Envelope } from "../prompt/envelope.js";
-import { composeJudges, type Observers, takenOff } from "../server/judges.js";
+import { composeJudges, takenOff } from "../server/judges.js";
+import { silentObservers } from "../server/silent-observers.js";
 
 /** Commands wait as long as it takes. */
 const noDeadlineMs = 3_600_000;
@@ -81,11 +80,6 @@ export async function withCheckpoint<T>(
 ): Promise<T> {
   const setting = await checkpointSetting("checkpoint", checkpoint, encoderConfig(config, encoder));
   return await withJudges(config, [setting], ([judge]) => work(judge!));
-}
-
-/** For a command, which tells by itself what it finds. */
-export function silentObservers(): Observers {
-  return { log: createLog({ write() {} }, "silent"), metrics: createMetrics() };
 }
 
 /** What the chosen judge takes off its texts: known before it is started, since labels are read the same way. */

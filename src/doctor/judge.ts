@@ -1,19 +1,21 @@
 // What `doctor` finds out about one judge: its checkpoint, whether that fits the encoder and computes there what it
 // should, and how long a request takes.
 import { loadCheckpoint } from "../checkpoint/load.js";
-import { silentObservers } from "../cli/chosen-judges.js";
 import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
+import { faultObservation, type Observation, observation } from "../encoder/observation.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
 import { checkReading, missingLayers } from "../judge/prepare.js";
 import { checkFiles } from "../judge/selftest.js";
 import { type BuiltEncoder, composeJudges } from "../server/judges.js";
-import { type Finding, faultFinding, finding } from "./finding.js";
-import { sampleFinding } from "./sample.js";
+import { silentObservers } from "../server/silent-observers.js";
+import type { Labelling } from "./labelling.js";
+import { sampleObservation } from "./sample.js";
 import { examineSelftest } from "./selftest.js";
+import { withoutOutermostPlace } from "./without-place.js";
 
 type Checkpoint = Judge["checkpoint"];
 
@@ -26,16 +28,18 @@ export async function examineJudge(
   judge: JudgeConfig,
   encoderConfig: EncoderConfig,
   built: BuiltEncoder | null,
-): Promise<Finding[]> {
-  const short = shortenerFor(judge);
+): Promise<Observation[]> {
   let checkpoint: Checkpoint;
   try {
     checkpoint = await loadCheckpoint(judge.checkpoint);
   } catch (error) {
-    return [faultFinding("checkpoint", short(error)), ...skipped(onEncoder, "the checkpoint cannot be read")];
+    return [
+      faultObservation("checkpoint", withoutOutermostPlace(error)),
+      ...skipped(onEncoder, "the checkpoint cannot be read"),
+    ];
   }
   const encoderFiles = async () => built?.encoder.facts.files ?? hashEncoderFolder(encoderConfig.path);
-  const findings = [checkpointFinding(checkpoint), await filesFinding(judge, checkpoint, encoderFiles)];
+  const findings = [checkpointObservation(checkpoint), await filesObservation(checkpoint, encoderFiles)];
   if (built === null) {
     return [...findings, ...skipped(onEncoder, `encoder ${encoderConfig.id} does not run`)];
   }
@@ -47,50 +51,45 @@ export async function examineJudge(
     await checkReading(composed, view);
   } catch (error) {
     const [, ...rest] = onEncoder;
-    return [...findings, faultFinding("view", short(error)), ...skipped(rest, "the judge does not start")];
+    return [
+      ...findings,
+      faultObservation("view", asJudgeError(error)),
+      ...skipped(rest, "the judge does not start"),
+    ];
   }
-  findings.push(viewFinding(view, composed));
-  findings.push(...(await examineSelftest(composed, view, short)));
+  findings.push(viewObservation(view, composed));
+  findings.push(...(await examineSelftest({ judge: composed, view, labelling: labellingOf(encoderConfig) })));
   const sample =
     missingLayers(composed).length === 0
-      ? await sampleFinding(composed, view, config.runtime.deadlineMs)
-      : finding("sample", "skipped", "the encoder does not give the layers");
+      ? await sampleObservation(composed, view, config.runtime.deadlineMs)
+      : observation("sample", "skipped", { found: "the encoder does not give the layers" });
   return [...findings, sample];
 }
 
-function skipped(checks: readonly string[], why: string): Finding[] {
-  return checks.map((check) => finding(check, "skipped", why));
+/** How the configuration names the rows of a server; an encoder that runs here names its own. */
+function labellingOf(encoder: EncoderConfig): Labelling | null {
+  return encoder.type === "vllm" ? encoder : null;
 }
 
-/** An error's message without what the section's title says already. */
-function shortenerFor({
-  id,
-  checkpoint,
-}: Pick<JudgeConfig, "id" | "checkpoint">): (error: unknown) => string {
-  return (error) =>
-    asJudgeError(error)
-      .message.replace(`judge ${id}: `, "")
-      .replace(`checkpoint ${checkpoint}: `, "")
-      .replace(`checkpoint ${checkpoint} `, "checkpoint ")
-      .replace("selftest: ", "");
+function skipped(checks: readonly string[], why: string): Observation[] {
+  return checks.map((check) => observation(check, "skipped", { found: why }));
 }
 
-function checkpointFinding({ format, hash, head, path }: Checkpoint): Finding {
+function checkpointObservation({ format, hash, head, path }: Checkpoint): Observation {
   const outputs = head.outputNames;
   const found = `${format}, ${hash}, ${outputs.length} output${outputs.length === 1 ? "" : "s"}`;
-  return finding("checkpoint", "ok", found, null, { path, format, hash, outputs });
+  return observation("checkpoint", "ok", { found, values: { path, format, hash, outputs } });
 }
 
 /** Of checkpoint and encoder, as far as the checkpoint says which it was made with. */
-async function filesFinding(
-  { id }: JudgeConfig,
+async function filesObservation(
   checkpoint: Checkpoint,
   encoderFiles: () => Promise<Encoder["facts"]["files"]>,
-): Promise<Finding> {
+): Promise<Observation> {
   try {
-    checkFiles({ id, checkpoint }, await encoderFiles());
+    checkFiles(checkpoint, await encoderFiles());
   } catch (error) {
-    return faultFinding("files", shortenerFor({ id, checkpoint: checkpoint.path })(error));
+    return faultObservation("files", asJudgeError(error));
   }
   const names = new Set([
     ...Object.keys(checkpoint.selftest?.files ?? {}),
@@ -98,17 +97,18 @@ async function filesFinding(
   ]);
   const values = { files: [...names].sort() };
   if (names.size > 0) {
-    return finding("files", "ok", `${names.size} with the SHA-256 they had when it was made`, null, values);
+    return observation("files", "ok", {
+      found: `${names.size} with the SHA-256 they had when it was made`,
+      values,
+    });
   }
   const advice =
     "a file that was replaced would not be noticed; train writes checkpoints that know their files";
-  return finding(
-    "files",
-    "warning",
-    "the checkpoint knows no SHA-256 of its encoder's files",
+  return observation("files", "warning", {
+    found: "the checkpoint knows no SHA-256 of its encoder's files",
     advice,
     values,
-  );
+  });
 }
 
 /** The judge on its encoder, with nobody told of it. */
@@ -131,8 +131,8 @@ async function composeOne(
   return registry.judges[0]!;
 }
 
-function viewFinding({ template, maxTokens, truncation }: View, { encoder }: Judge): Finding {
+function viewObservation({ template, maxTokens, truncation }: View, { encoder }: Judge): Observation {
   const values = { template, max_tokens: maxTokens, encoder_max_tokens: encoder.facts.maxTokens, truncation };
   const found = `template ${template}, at most ${maxTokens} of the encoder's ${encoder.facts.maxTokens} tokens`;
-  return finding("view", "ok", found, null, values);
+  return observation("view", "ok", { found, values });
 }

@@ -1,48 +1,48 @@
 // What `doctor` finds out about the process and its machine: versions, processors.
-import { readFile } from "node:fs/promises";
-import * as z from "zod";
-import { isNewEnough } from "../cli/node-version.js";
-import type { Terminal } from "../cli/terminal.js";
 import type { Config } from "../config/config.js";
 import { usableProcessors } from "../config/processors.js";
-import { type Finding, finding } from "./finding.js";
+import { type Observation, observation } from "../encoder/observation.js";
+import { isNewEnough } from "./node-version.js";
 
-const Package = z.looseObject({ engines: z.looseObject({ node: z.string() }) });
+export interface ProcessFacts {
+  /** of this program */
+  readonly version: string;
+  readonly nodeVersion: string;
+  /** the lower bound of Node's version, such as `>=20.19` */
+  readonly wantedNode: string;
+}
 
-export async function examineProcess({ runtime }: Config, terminal: Terminal): Promise<Finding[]> {
-  const { engines } = Package.parse(
-    JSON.parse(await readFile(new URL("package.json", terminal.packageRoot), "utf8")),
-  );
+export function examineProcess({ runtime }: Config, facts: ProcessFacts): Observation[] {
   return [
-    finding("version", "ok", `prefill-judge ${terminal.version}`),
-    nodeFinding(process.versions.node, engines.node),
-    threadsFinding(runtime, usableProcessors()),
+    observation("version", "ok", { found: `prefill-judge ${facts.version}` }),
+    nodeObservation(facts.nodeVersion, facts.wantedNode),
+    threadsObservation(runtime, usableProcessors()),
   ];
 }
 
 /** @param wanted a lower bound such as `>=20.19` */
-export function nodeFinding(version: string, wanted: string): Finding {
+export function nodeObservation(version: string, wanted: string): Observation {
   const found = `Node ${version}, wanted ${wanted}`;
   const values = { version, wanted };
   return isNewEnough(version, wanted)
-    ? finding("node", "ok", found, null, values)
-    : finding("node", "wrong", found, "install a newer Node", values);
+    ? observation("node", "ok", { found, values })
+    : observation("node", "wrong", { found, advice: "install a newer Node", values });
 }
 
 /** @param processors that this process may use */
-export function threadsFinding(
+export function threadsObservation(
   { threads, processes }: Pick<Config["runtime"], "threads" | "processes">,
   processors: number,
-): Finding {
+): Observation {
   const found = `${threadsText(threads, processes)} on ${processors} processors`;
   const values = { threads, processes, processors };
-  if (threads * processes <= processors) return finding("threads", "ok", found, null, values);
+  if (threads * processes <= processors) return observation("threads", "ok", { found, values });
   const settings =
     processes === 1
       ? `runtime.threads = ${processors}`
       : `runtime.processes and runtime.threads so that their product is at most ${processors}`;
   const advice = `set ${settings}: more threads than processors slow each other down`;
-  return finding("threads", "warning", found, advice, values);
+  return observation("threads", "warning", { found, advice, values });
 }
 
 /** Such as `2 processes of 4 threads each`; where there is one process, its threads only. */

@@ -1,27 +1,27 @@
 // The time of one warm request without HTTP, by stage, as `doctor` reports it.
+
+import { faultObservation, type Observation, observation } from "../encoder/observation.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import type { Judge } from "../judge/judge-parts.js";
-import { type Finding, faultFinding, finding } from "./finding.js";
 
 const sample =
   "A train leaves at 9:40 and needs 2 hours and 35 minutes for 310 km. When does it arrive, and how fast is it on average? Explain each step.";
 
 /** @param deadlineMs of a request */
-export async function sampleFinding(judge: Judge, view: View, deadlineMs: number): Promise<Finding> {
+export async function sampleObservation(judge: Judge, view: View, deadlineMs: number): Promise<Observation> {
   try {
     await judgeSample(judge, view);
     const { tokens, milliseconds } = await judgeSample(judge, view);
     const { tokenize, prefill, head, total } = milliseconds;
     const found = `${tokens} tokens, warm, in ms: tokenize ${ms(tokenize)}, prefill ${ms(prefill)}, head ${ms(head)}, total ${ms(total)}`;
     const values = { tokens, milliseconds };
-    if (total <= deadlineMs / 2) return finding("sample", "ok", found, null, values);
+    if (total <= deadlineMs / 2) return observation("sample", "ok", { found, values });
     const advice = `runtime.deadline_ms is ${deadlineMs}: raise it, with the router's own timeout, or give the encoder more`;
-    return finding("sample", "warning", found, advice, values);
+    return observation("sample", "warning", { found, advice, values });
   } catch (error) {
-    const { message } = asJudgeError(error);
-    return faultFinding("sample", message);
+    return faultObservation("sample", asJudgeError(error));
   }
 }
 

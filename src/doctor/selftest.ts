@@ -1,98 +1,151 @@
-// The selftest as `doctor` reports it: how near the probabilities come, and whether captured rows are named right.
+// The selftest as `doctor` reports it: how near the probabilities come, and whether captured rows have their right names.
 
+import { faultObservation, type Observation, observation } from "../encoder/observation.js";
 import type { View } from "../encoder/view.js";
-import type { JudgeError } from "../errors.js";
+import { asJudgeError, type JudgeError } from "../errors.js";
 import { requiredFeatures } from "../head/head.js";
 import type { Judge } from "../judge/judge-parts.js";
-import { checkLayers } from "../judge/prepare.js";
-import {
-  compareLabellings,
-  differenceText,
-  measureSelftest,
-  type SelftestOutcome,
-} from "../judge/selftest.js";
-import { type Finding, faultFinding, finding } from "./finding.js";
-import type { LabellingFinding } from "./labelling.js";
+import { checkLayers, missingLayers } from "../judge/prepare.js";
+import { differenceText, encodePrompts, measureSelftest, type SelftestOutcome } from "../judge/selftest.js";
+import { findLabelling, type LabelledSample, type Labelling, type LabellingFinding } from "./labelling.js";
 import { labellingAdvice, labellingText } from "./labelling-text.js";
 import { list, small } from "./text.js";
 
-/** @param short an error's message */
-export async function examineSelftest(
-  judge: Judge,
-  view: View,
-  short: (error: unknown) => string,
-): Promise<Finding[]> {
+/** A judge on its encoder, and how its configuration names the encoder's rows. */
+export interface LabelledJudge {
+  readonly judge: Judge;
+  readonly view: View;
+  /** null: the encoder itself names its hidden states */
+  readonly labelling: Labelling | null;
+}
+
+export async function examineSelftest(subject: LabelledJudge): Promise<Observation[]> {
+  const { judge, view } = subject;
   try {
-    const labels = await compareLabellings(judge, view);
-    const missing = await checkLayers(judge, view).then(() => null, short);
-    if (missing !== null) {
-      const skipped = finding("selftest", "skipped", "the encoder does not give the layers");
-      return [{ ...faultFinding("layers", missing), values: labellingValues(labels) }, skipped];
+    const labels = await compareLabellings(subject);
+    const misfit = layersMisfit(judge);
+    if (misfit !== null) {
+      const missing = {
+        ...faultObservation("layers", misfit),
+        advice: missingAdvice(subject, labels) ?? misfit.remedy,
+        values: labellingValues(labels),
+      };
+      const found = "the encoder does not give the layers";
+      return [missing, observation("selftest", "skipped", { found })];
     }
     const outcome = await measureSelftest(judge, view);
-    return [layersFinding(judge, labels, outcome), selftestFinding(judge, labels, outcome)];
+    return [layersObservation(subject, labels, outcome), selftestObservation(judge, labels, outcome)];
   } catch (error) {
-    return [faultFinding("selftest", short(error))];
+    return [faultObservation("selftest", asJudgeError(error))];
   }
 }
 
-function layersFinding(
-  { checkpoint, encoder }: Judge,
+/**
+ * Which names of the encoder's rows bring out the selftest's probabilities.
+ *
+ * @returns null where the encoder itself names its hidden states, or there is no selftest
+ * @throws JudgeError as `measureSelftest` does
+ */
+async function compareLabellings({
+  judge,
+  view,
+  labelling,
+}: LabelledJudge): Promise<LabellingFinding | null> {
+  const { selftest, head } = judge.checkpoint;
+  if (labelling === null || selftest === null) return null;
+  const rows = labelling.capturedLayers.map((layer) => layer + labelling.layerOffset);
+  const encodings = await encodePrompts(judge, selftest, view, rows);
+  const samples: LabelledSample[] = encodings.map(({ pooled }, index) => ({
+    pooled,
+    probabilities: selftest.prompts[index]!.probabilities,
+  }));
+  return findLabelling(head, samples, labelling, selftest.tolerance);
+}
+
+function layersMisfit(judge: Judge): JudgeError | null {
+  try {
+    checkLayers(judge);
+    return null;
+  } catch (error) {
+    return asJudgeError(error);
+  }
+}
+
+/** What to do about layers that the head reads and the encoder does not give; null: nothing is known of them. */
+function missingAdvice({ judge, labelling }: LabelledJudge, labels: LabellingFinding | null): string | null {
+  const { encoderName } = judge.checkpoint;
+  const isElsewhere = labels?.kind === "fits" && labels.best?.isConfigured === false;
+  const missing = missingLayers(judge);
+  if (!isElsewhere && labelling?.capturedLayers.some((id) => missing.includes(id + labelling.layerOffset)))
+    return "the last block's output comes from there before the model's final norm: train on a lower layer";
+  return labels && labellingAdvice(labels, encoderName);
+}
+
+function layersObservation(
+  { judge: { checkpoint, encoder }, labelling }: LabelledJudge,
   labels: LabellingFinding | null,
   outcome: SelftestOutcome | null,
-): Finding {
+): Observation {
   const { layers } = requiredFeatures(checkpoint.head);
-  const { captured, layerDoubt } = encoder.facts;
+  const { layerDoubt } = encoder.facts;
   const values = { layers, ...labellingValues(labels) };
   const reads = `reads hidden states ${list(layers)}`;
-  if (captured === undefined) return finding("layers", "ok", reads, null, values);
-  const found = `${reads}; ${labellingText(captured)}`;
+  if (labelling === null) return observation("layers", "ok", { found: reads, values });
+  const found = `${reads}; ${labellingText(labelling)}`;
   if (labels === null || outcome === null) {
     const advice =
       "without a selftest nobody knows whether the rows are named right; compare with the server's own settings";
-    return unprovenFinding(layerDoubt, found, advice, values);
+    return unprovenObservation(layerDoubt, found, advice, values);
   }
   const advice = labellingAdvice(labels, checkpoint.encoderName);
   if (!outcome.passed) {
     const isNamedRight = labels.kind === "close" && labels.best?.isConfigured === true;
-    return finding("layers", isNamedRight ? "ok" : "wrong", found, isNamedRight ? null : advice, values);
+    return observation("layers", isNamedRight ? "ok" : "wrong", {
+      found,
+      advice: isNamedRight ? null : advice,
+      values,
+    });
   }
   if (labels.kind === "several") {
     const alike = `${found}; the selftest does not tell the rows apart`;
-    return unprovenFinding(layerDoubt, alike, advice, values);
+    return unprovenObservation(layerDoubt, alike, advice, values);
   }
   const next =
     labels.nextDifference === null ? "" : `; read otherwise they differ by ${small(labels.nextDifference)}`;
-  return finding("layers", "ok", `${found}: as the selftest wants them${next}`, null, values);
+  return observation("layers", "ok", { found: `${found}: as the selftest wants them${next}`, values });
 }
 
 /** Rows of which no selftest tells whether they are named right; their order is the first thing to mend. */
-function unprovenFinding(
+function unprovenObservation(
   layerDoubt: JudgeError | undefined,
   found: string,
   advice: string,
-  values: Finding["values"],
-): Finding {
+  values: Observation["values"],
+): Observation {
   return layerDoubt === undefined
-    ? finding("layers", "warning", found, advice, values)
-    : finding("layers", "warning", `${found}; ${layerDoubt.found}`, layerDoubt.remedy, values);
+    ? observation("layers", "warning", { found, advice, values })
+    : observation("layers", "warning", {
+        found: `${found}; ${layerDoubt.found}`,
+        advice: layerDoubt.remedy,
+        values,
+      });
 }
 
-function selftestFinding(
+function selftestObservation(
   { checkpoint }: Judge,
   labels: LabellingFinding | null,
   outcome: SelftestOutcome | null,
-): Finding {
+): Observation {
   if (outcome === null) {
     const advice = "train a judge with a selftest, or run verify with reference rows";
     const found = "none: that head and encoder are undamaged and fit cannot be told";
-    return finding("selftest", "warning", found, advice);
+    return observation("selftest", "warning", { found, advice });
   }
   const { largest, prompts, tolerance, passed } = outcome;
   const values = { prompts, difference: largest.difference, tolerance };
   if (passed) {
     const found = `${prompts} prompts agree within ${tolerance}, largest difference ${small(largest.difference)}`;
-    return finding("selftest", "ok", found, null, values);
+    return observation("selftest", "ok", { found, values });
   }
   const advice =
     labels === null
@@ -100,11 +153,11 @@ function selftestFinding(
       : labels.kind === "close" && labels.best?.isConfigured === true
         ? labellingAdvice(labels, checkpoint.encoderName)
         : "see layers";
-  return finding("selftest", "wrong", differenceText(outcome), advice, values);
+  return observation("selftest", "wrong", { found: differenceText(outcome), advice, values });
 }
 
 /** For scripts: what would fit. */
-function labellingValues(labels: LabellingFinding | null): Finding["values"] {
+function labellingValues(labels: LabellingFinding | null): Observation["values"] {
   if (labels === null) return {};
   return {
     labelling: labels.kind,

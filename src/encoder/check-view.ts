@@ -6,7 +6,5 @@ import type { View } from "./view.js";
 /** @throws JudgeError `encoder` with what is wrong, such as a chat template that fails or prints the date */
 export async function checkView(encoder: Encoder, view: View): Promise<void> {
   const [tokens] = await encoder.tokenize(["Hello"], view);
-  if (tokens instanceof JudgeError) {
-    throw new JudgeError("encoder", { found: `encoder ${encoder.id}: ${tokens.message}` }, { cause: tokens });
-  }
+  if (tokens instanceof JudgeError) throw tokens.within(`encoder ${encoder.id}`).withCode("encoder");
 }

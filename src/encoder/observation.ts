@@ -25,7 +25,6 @@ export function observation(
 }
 
 /** What an error says of the thing that was looked at. */
-export function faultObservation(check: string, { found, wanted, remedy }: JudgeError): Observation {
-  const whole = wanted === null ? found : `${found}, wanted ${wanted}`;
-  return observation(check, "wrong", { found: whole, advice: remedy });
+export function faultObservation(check: string, error: JudgeError): Observation {
+  return observation(check, "wrong", { found: error.finding, advice: error.remedy });
 }

@@ -1,6 +1,7 @@
 // One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged comes
 // back as an abstention, never as an exception, unless it is a bug or the client has left.
 import { abortable, withTimeout } from "../abort.js";
+import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { calibrate, probabilities, requiredFeatures } from "../head/head.js";
 import { createSimdMultiply } from "../head/simd-multiply.js";
@@ -25,6 +26,21 @@ export function createJudge(parts: JudgeParts): Judge {
 
   function byOutput(values: Float64Array): Record<string, number> {
     return Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
+  }
+
+  /** @throws JudgeError naming the judge and its checkpoint */
+  async function checkedView(): Promise<View> {
+    try {
+      const view = prepareView(parts);
+      await checkReading(parts, view);
+      checkLayers(parts);
+      await runSelftest({ ...parts, multiply }, view);
+      return view;
+    } catch (error) {
+      const fault = asJudgeError(error);
+      if (fault.code !== "checkpoint") throw error;
+      throw fault.within(`judge ${parts.id}: checkpoint ${checkpoint.path}`);
+    }
   }
 
   /** Why a text that was encoded has no probability; null: it has one. */
@@ -131,10 +147,7 @@ export function createJudge(parts: JudgeParts): Judge {
     },
     view: () => prepareView(parts),
     async prepare() {
-      const view = prepareView(parts);
-      await checkReading(parts, view);
-      await checkLayers(parts, view);
-      await runSelftest({ ...parts, multiply }, view);
+      const view = await checkedView();
       const shared = parts.forward(encoder, view);
       shared.want(requiredFeatures(head));
       const cacheScope = JSON.stringify([checkpoint.hash, encoder.facts.hash, view]);

@@ -1,13 +1,10 @@
-// What must hold before a judge serves: that the checkpoint fits its encoder. Whether it computes what it should there is
-// the selftest's matter.
-
-import { labellingAdvice } from "../doctor/labelling-text.js";
+// Checks that a checkpoint fits its encoder, before its judge serves. The selftest checks what it computes there.
 import { checkView } from "../encoder/check-view.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { requiredFeatures } from "../head/head.js";
 import type { JudgeParts } from "./judge-parts.js";
-import { compareLabellings, type Subject } from "./selftest.js";
+import type { Subject } from "./selftest.js";
 
 const defaultMaxTokens = 2048;
 /** Tokens of user text below which a judgement means nothing. */
@@ -80,68 +77,41 @@ export function missingLayers({ checkpoint, encoder }: Pick<Subject, "checkpoint
 }
 
 /**
- * That the encoder gives every layer that the head reads. Where it may only name them otherwise, the selftest tells how.
+ * Checks that the encoder gives every layer that the head reads.
  *
  * @throws JudgeError `checkpoint` naming both sides
  */
-export async function checkLayers(subject: Subject, view: View): Promise<void> {
+export function checkLayers(subject: Pick<Subject, "checkpoint" | "encoder">): void {
   const missing = missingLayers(subject);
   if (missing.length === 0) return;
   const { layers } = subject.encoder.facts;
-  const gives = layers.length === 0 ? "gives none" : `gives ${layers.join(", ")}`;
-  throw misfit(
-    subject,
-    `wants hidden states ${missing.join(", ")}`,
-    gives,
-    await remedyFor(subject, view, missing),
-  );
+  const given = layers.length === 0 ? "gives none" : `gives ${layers.join(", ")}`;
+  const remedy = `use the encoder it was trained on (${subject.checkpoint.encoderName}), or run prefill-judge doctor, which finds hidden states that are only named wrong`;
+  throw misfit(subject, `wants hidden states ${missing.join(", ")}`, given, remedy);
 }
 
 /**
- * That the encoder can read a text as the checkpoint wants it.
+ * Checks that the encoder can read a text as the checkpoint wants it.
  *
- * @throws JudgeError `checkpoint` naming both sides
+ * @throws JudgeError `checkpoint` naming the encoder
  */
-export async function checkReading({ id, checkpoint, encoder }: Subject, view: View): Promise<void> {
-  await checkView(encoder, view).catch((error: unknown) => {
-    const { code, message } = asJudgeError(error);
-    if (code !== "encoder") throw error;
-    throw new JudgeError(
-      "checkpoint",
-      { found: `judge ${id}: checkpoint ${checkpoint.path}: ${message}` },
-      {
-        cause: error,
-      },
-    );
-  });
-}
-
-async function remedyFor(
-  subject: Subject,
-  view: View,
-  missing: readonly number[],
-): Promise<string | undefined> {
-  const { checkpoint, encoder } = subject;
-  const { captured } = encoder.facts;
-  // the refusal stands whether the search for a remedy succeeds or not
-  const finding = await compareLabellings(subject, view).catch(() => null);
-  if (finding?.kind === "fits" && finding.best?.isConfigured === false)
-    return labellingAdvice(finding, checkpoint.encoderName);
-  if (captured?.capturedLayers.some((id) => missing.includes(id + captured.layerOffset))) {
-    return "the last block's output comes from there before the model's final norm: train on a lower layer";
+export async function checkReading({ encoder }: Pick<Subject, "encoder">, view: View): Promise<void> {
+  try {
+    await checkView(encoder, view);
+  } catch (error) {
+    const fault = asJudgeError(error);
+    throw fault.code === "encoder" ? fault.withCode("checkpoint") : error;
   }
-  return finding === null ? undefined : labellingAdvice(finding, checkpoint.encoderName);
 }
 
 function misfit(
-  { id, checkpoint, encoder }: Subject,
+  { checkpoint, encoder }: Pick<Subject, "checkpoint" | "encoder">,
   wanted: string,
   found: string,
-  remedy?: string,
+  remedy = `use the encoder it was trained on (${checkpoint.encoderName})`,
 ): JudgeError {
-  const advice = remedy ?? `use the encoder it was trained on (${checkpoint.encoderName})`;
   return new JudgeError("checkpoint", {
-    found: `judge ${id}: checkpoint ${checkpoint.path} ${wanted}, encoder ${encoder.id} ${found}`,
-    remedy: advice,
+    found: `the checkpoint ${wanted}, encoder ${encoder.id} ${found}`,
+    remedy,
   });
 }

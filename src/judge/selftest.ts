@@ -1,11 +1,8 @@
 // The selftest of a checkpoint, run on its encoder: the files are those it was made for, and its token ids and
-// probabilities come out again. Where rows are named from outside, it also tells which names would be right.
-
-import { findLabelling, type LabelledSample, type LabellingFinding } from "../doctor/labelling.js";
-import { labellingAdvice } from "../doctor/labelling-text.js";
+// probabilities come out again.
 import type { Encoding, Tokens } from "../encoder/encoder.js";
 import type { View } from "../encoder/view.js";
-import { JudgeError } from "../errors.js";
+import { asJudgeError, JudgeError } from "../errors.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
 import type { Multiply } from "../head/multiply.js";
 import type { JudgeParts } from "./judge-parts.js";
@@ -15,7 +12,7 @@ export type Subject = Pick<JudgeParts, "id" | "checkpoint" | "encoder"> & {
   /** the product that is served with; absent: the usual one */
   readonly multiply?: Multiply;
 };
-type Selftest = NonNullable<Subject["checkpoint"]["selftest"]>;
+export type Selftest = NonNullable<Subject["checkpoint"]["selftest"]>;
 
 export interface SelftestOutcome {
   readonly prompts: number;
@@ -28,20 +25,17 @@ export interface SelftestOutcome {
 
 /** @throws JudgeError `checkpoint` with what differs; does nothing for a checkpoint without selftest */
 export async function runSelftest(subject: Subject, view: View): Promise<void> {
-  const { checkpoint, encoder } = subject;
-  checkFiles(subject, encoder.facts.files);
-  const outcome = await measureSelftest(subject, view);
-  if (outcome === null || outcome.passed) return;
-  // the refusal stands whether the search for a remedy succeeds or not
-  const finding = await compareLabellings(subject, view).catch(() => null);
-  throw refusal(
-    subject,
-    differenceText(outcome),
-    finding === null
-      ? "a weight of head or encoder is damaged: restore the original files"
-      : labellingAdvice(finding, checkpoint.encoderName),
-  );
+  try {
+    checkFiles(subject.checkpoint, subject.encoder.facts.files);
+    const outcome = await measureSelftest(subject, view);
+    if (outcome !== null && !outcome.passed) throw refusal(differenceText(outcome), mismatchRemedy);
+  } catch (error) {
+    throw asJudgeError(error).within("selftest");
+  }
 }
+
+const mismatchRemedy =
+  "restore the original files of head and encoder, or run prefill-judge doctor, which finds hidden states that are only named wrong";
 
 /**
  * The files that the selftest was made for.
@@ -50,16 +44,15 @@ export async function runSelftest(subject: Subject, view: View): Promise<void> {
  * @throws JudgeError `checkpoint` naming the first that is missing or another one
  */
 export function checkFiles(
-  subject: Pick<Subject, "id" | "checkpoint">,
+  { selftest, files }: Pick<Subject["checkpoint"], "selftest" | "files">,
   encoderFiles: Readonly<Record<string, string>>,
 ): void {
-  const { selftest, files } = subject.checkpoint;
   for (const [path, expected] of Object.entries(selftest?.files ?? {})) {
     const name = path.startsWith("encoder/") ? path.slice("encoder/".length) : null;
     const found = name === null ? files[path] : encoderFiles[name];
     if (found === expected) continue;
     const what = found === undefined ? "is missing" : "has another SHA-256 than the file it was made for";
-    throw refusal(subject, `${path} ${what}`, "it is damaged or was replaced: restore the original");
+    throw refusal(`${path} ${what}`, "it is damaged or was replaced: restore the original");
   }
 }
 
@@ -93,27 +86,11 @@ export function differenceText({ largest, tolerance }: SelftestOutcome): string 
 }
 
 /**
- * Which names of the encoder's rows bring out the selftest's probabilities.
+ * The pooled hidden states of the selftest's prompts. They are short, and run whole whatever the judge's own limit is.
  *
- * @returns null where the encoder names its hidden states by itself, or there is no selftest
- * @throws JudgeError as `measureSelftest` does
+ * @throws JudgeError `checkpoint` when a prompt cannot be encoded, or its token ids are others
  */
-export async function compareLabellings(subject: Subject, view: View): Promise<LabellingFinding | null> {
-  const { checkpoint, encoder } = subject;
-  const { captured } = encoder.facts;
-  const { selftest, head } = checkpoint;
-  if (captured === undefined || selftest === null) return null;
-  const rows = captured.capturedLayers.map((layer) => layer + captured.layerOffset);
-  const encodings = await encodePrompts(subject, selftest, view, rows);
-  const samples: LabelledSample[] = encodings.map(({ pooled }, index) => ({
-    pooled,
-    probabilities: selftest.prompts[index]!.probabilities,
-  }));
-  return findLabelling(head, samples, captured, selftest.tolerance);
-}
-
-/** The prompts are short, and run in one view whatever the judge's own limit is. */
-async function encodePrompts(
+export async function encodePrompts(
   subject: Subject,
   { prompts }: Selftest,
   view: View,
@@ -128,11 +105,10 @@ async function encodePrompts(
   return prompts.map(({ inputIds }, index) => {
     const ids = tokens[index] as Tokens | JudgeError;
     const encoding = encodings[index]!;
-    if (ids instanceof JudgeError) throw unreadable(subject, index, ids);
-    if (encoding instanceof JudgeError) throw unreadable(subject, index, encoding);
+    if (ids instanceof JudgeError) throw unreadable(index, ids);
+    if (encoding instanceof JudgeError) throw unreadable(index, encoding);
     if (ids.ids.join() !== inputIds.join()) {
       throw refusal(
-        subject,
         `prompt ${index + 1} gives other token ids than the reference`,
         `the tokenizer of encoder ${encoder.id} is not the one of ${checkpoint.encoderName}`,
       );
@@ -141,21 +117,10 @@ async function encodePrompts(
   });
 }
 
-function unreadable(subject: Subject, index: number, { message }: JudgeError): JudgeError {
-  return refusal(
-    subject,
-    `prompt ${index + 1} cannot be encoded`,
-    `encoder ${subject.encoder.id}: ${message}`,
-  );
+function unreadable(index: number, error: JudgeError): JudgeError {
+  return error.within(`prompt ${index + 1} cannot be encoded`).withCode("checkpoint");
 }
 
-function refusal(
-  { id, checkpoint }: Pick<Subject, "id" | "checkpoint">,
-  finding: string,
-  remedy: string,
-): JudgeError {
-  return new JudgeError("checkpoint", {
-    found: `judge ${id}: checkpoint ${checkpoint.path}: selftest: ${finding}`,
-    remedy: remedy,
-  });
+function refusal(found: string, remedy: string): JudgeError {
+  return new JudgeError("checkpoint", { found, remedy });
 }

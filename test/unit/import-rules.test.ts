@@ -9,7 +9,7 @@ import { packagePath, readJson } from "../support/fixtures.js";
 const allowed: Readonly<Record<string, RegExp>> = {
   errors: /^$/,
   abort: /^errors\.ts$/,
-  main: /^(errors\.ts$|cli\/)/,
+  main: /^(errors\.ts$|cli\/|doctor\/node-version\.ts$)/,
   input: /^errors\.ts$/,
   observe: /^$/,
   wasm: /^$/,

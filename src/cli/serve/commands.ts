@@ -70,7 +70,7 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
     .option("--judge <name>", "id or alias of the only judge to look at")
     .option("--json", "as JSON")
     .action(async (options: { judge?: string; json?: boolean }, command) => {
-      const { doctor } = await import("../../doctor/doctor.js");
+      const { doctor } = await import("./doctor.js");
       const { judge, json } = options;
       const isWell = await doctor(configOf(command, terminal), { judge, json: json === true }, terminal);
       if (!isWell) onWrong();

@@ -84,7 +84,7 @@ describe("refused", () => {
     const error = await rejection("checkpoint", withChosenJudge(config, { others: [two, foreign] }, nothing));
     assert.match(
       error.message,
-      /judge against 2: checkpoint .*minilm-l6 was trained with model\.onnx of SHA-256 \w+…, encoder tiny has another;/,
+      /judge against 2: checkpoint .*minilm-l6: the checkpoint was trained with model\.onnx of SHA-256 \w+…, encoder tiny has another;/,
     );
   });
   test("a checkpoint that is none, and one without encoder", async () => {

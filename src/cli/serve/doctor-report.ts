@@ -1,14 +1,8 @@
 // What `doctor` found, as lines of a terminal and as JSON.
 
-import { printable } from "../cli/terminal.js";
-import type { Finding, FindingStatus } from "./finding.js";
-
-export interface Section {
-  readonly subject: "process" | "encoder" | "judge";
-  /** null for the process */
-  readonly id: string | null;
-  readonly findings: readonly Finding[];
-}
+import type { Examined } from "../../doctor/doctor.js";
+import type { Observation, ObservationStatus } from "../../encoder/observation.js";
+import { printable } from "../terminal.js";
 
 const width = 80;
 const markWidth = Math.max(...["ok", "warning", "wrong", "skipped"].map((mark) => mark.length));
@@ -18,13 +12,13 @@ const indent = " ".repeat(markWidth + checkWidth + 4);
 const unbreakable = /(?:\w+ = )?\[[^\]]*\]\S*|\w+ = \S+|\S+/g;
 
 /** A line for each check; what is too long goes on below itself. */
-export function sectionText({ subject, id, findings }: Section): string {
+export function examinedText({ subject, id, findings }: Examined): string {
   const title = id === null ? [] : ["", `${subject} ${printable(id)}`];
   return [...title, ...findings.flatMap(findingLines)].join("\n");
 }
 
-export function summaryText(sections: readonly Section[]): string {
-  const { wrong, warnings } = countsOf(sections);
+export function summaryText(parts: readonly Examined[]): string {
+  const { wrong, warnings } = countsOf(parts);
   const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
   if (wrong > 0) {
     const also = warnings === 0 ? "" : `, ${plural(warnings, "warning")}`;
@@ -33,21 +27,21 @@ export function summaryText(sections: readonly Section[]): string {
   return warnings > 0 ? `\nNothing wrong, ${plural(warnings, "warning")}.` : "\nAll is well.";
 }
 
-export function toJson(sections: readonly Section[], version: string): string {
-  const { wrong, warnings } = countsOf(sections);
-  const checks = sections.flatMap(({ subject, id, findings }) =>
+export function toJson(parts: readonly Examined[], version: string): string {
+  const { wrong, warnings } = countsOf(parts);
+  const checks = parts.flatMap(({ subject, id, findings }) =>
     findings.map((found) => ({ subject, id, ...found })),
   );
   return JSON.stringify({ version, ok: wrong === 0, wrong, warnings, checks }, null, 2);
 }
 
-function countsOf(sections: readonly Section[]): { wrong: number; warnings: number } {
-  const count = (wanted: FindingStatus) =>
-    sections.flatMap(({ findings }) => findings).filter(({ status }) => status === wanted).length;
+function countsOf(parts: readonly Examined[]): { wrong: number; warnings: number } {
+  const count = (wanted: ObservationStatus) =>
+    parts.flatMap(({ findings }) => findings).filter(({ status }) => status === wanted).length;
   return { wrong: count("wrong"), warnings: count("warning") };
 }
 
-function findingLines({ status, check, found, advice }: Finding): string[] {
+function findingLines({ status, check, found, advice }: Observation): string[] {
   const start = `${status.padEnd(markWidth)}  ${check.padEnd(checkWidth)}  `;
   const [first = "", ...rest] = wrapped(printable(found), width - indent.length);
   const todo = advice === null ? [] : wrapped(printable(advice), width - indent.length - 2);
