@@ -1,6 +1,8 @@
 // Which of several models a request goes to, by probability and cost. The one definition of these rules: serving and
 // evaluation share it. Pure.
 
+export const choicePolicies = ["tolerance", "max", "utility"] as const;
+
 /** How a model is chosen: the cheapest within a tolerance of the likeliest, the likeliest, or the most useful. */
 export type ChoiceRule =
   | { readonly policy: "tolerance"; readonly tolerance: number }

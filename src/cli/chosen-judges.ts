@@ -1,6 +1,7 @@
 // The judges of a command: one of the configuration by its name, or checkpoints on an encoder.
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
-import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
+import { type Config, judgeConfig } from "../config/config.js";
+import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
 import { wholePath } from "../config/whole-path.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
@@ -123,24 +124,11 @@ function namedSetting(config: Config, name: string | undefined): Setting {
 /** The checkpoint's first output is p_solve; commands read the others by name. */
 async function checkpointSetting(id: string, path: string, encoder: EncoderConfig): Promise<Setting> {
   const checkpoint = await loadCheckpoint(path);
-  const judge: JudgeConfig = {
-    id,
+  const judge = judgeConfig(id, {
     checkpoint: wholePath(".", path, "checkpoint"),
     encoder: encoder.id,
     output: checkpoint.head.outputNames[0]!,
-    aliases: [],
-    primaryRule: "SUP-4",
-    maxTokens: null,
-    truncation: null,
-    spaces: null,
-    envelopes: null,
-    onTruncation: "judge",
-    message: null,
-    calibration: "on",
-    acceptEncoder: null,
-    escalation: "stay",
-    custom: null,
-  };
+  });
   return { judge, encoder, checkpoint };
 }
 

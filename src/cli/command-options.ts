@@ -2,7 +2,8 @@
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
 import { type Config, loadConfig } from "../config/config.js";
-import { configFileVariable, settings } from "../config/schema.js";
+import { configFileVariable } from "../config/schema.js";
+import { settings } from "../config/settings.js";
 import { truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";
 import { hasPrototypeKey } from "../input/prototype-key.js";

@@ -1,7 +1,8 @@
 // Looks at everything that judges need, one thing after the other, and says what to change. A fault only stops the checks
 // that need what is broken.
 
-import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { limitWarning } from "../encoder/limit-warning.js";
 import { faultObservation, type Observation, observation } from "../encoder/observation.js";

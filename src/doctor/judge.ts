@@ -1,7 +1,8 @@
 // What `doctor` finds out about one judge: its checkpoint, whether that fits the encoder and computes there what it
 // should, and how long a request takes.
 import { loadCheckpoint } from "../checkpoint/load.js";
-import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { faultObservation, type Observation, observation } from "../encoder/observation.js";

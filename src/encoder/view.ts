@@ -8,6 +8,10 @@ export type Template = (typeof templates)[number];
 export const truncations = ["middle", "right"] as const;
 export type Truncation = (typeof truncations)[number];
 
+/** `single`: a run of spaces is read as one; `keep`: as it is. */
+export const spaceRules = ["single", "keep"] as const;
+export type SpaceRule = (typeof spaceRules)[number];
+
 /** What the encoder reads of a text. A head is right only for the view it was trained on. */
 export interface View {
   readonly template: Template;

@@ -5,13 +5,18 @@ import type { CustomVerdict } from "../answer/custom.js";
 import type { Escalation } from "../answer/escalation.js";
 import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder } from "../encoder/encoder.js";
-import type { Truncation, View } from "../encoder/view.js";
+import type { SpaceRule, Truncation, View } from "../encoder/view.js";
 import type { JudgeError } from "../errors.js";
 import type { Envelope } from "../prompt/envelope.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 import type { Judgement } from "./judgement.js";
 import type { ProbabilityCache } from "./probability-cache.js";
 import type { Forward } from "./shared-runs.js";
+
+/** `abstain`: a text that was cut is not judged, since what decides may be in the part that is missing. */
+export const truncatedRules = ["judge", "abstain"] as const;
+/** `off`: raw probabilities are the answer, for routers that calibrate by themselves. */
+export const calibrations = ["on", "off"] as const;
 
 export interface JudgeParts {
   readonly id: string;
@@ -27,13 +32,11 @@ export interface JudgeParts {
   readonly truncation: Truncation | null;
   /** what is taken off a request before its text is judged */
   readonly envelopes: readonly Envelope[];
-  /** `abstain`: a text that was cut is not judged, since what decides may be in the part that is missing */
-  readonly onTruncation: "judge" | "abstain";
+  readonly onTruncation: (typeof truncatedRules)[number];
   /** null: as the checkpoint says, else `keep` */
-  readonly spaces: "single" | "keep" | null;
+  readonly spaces: SpaceRule | null;
   readonly message: JudgedMessage;
-  /** `off`: raw probabilities are the answer, for routers that calibrate by themselves */
-  readonly calibration: "on" | "off";
+  readonly calibration: (typeof calibrations)[number];
   /** a name of the encoder's model that is as good as the checkpoint's own */
   readonly acceptEncoder: string | null;
   /** what judges have found out already; shared by all of them */

@@ -5,7 +5,12 @@
  * `block`: dropped from the start marker to the end marker. `wrapper`: the markers are dropped, what they enclose is the
  * user's. `message`: a message that starts with the one, and ends with the other where there is one, is dropped whole.
  */
-export type EnvelopeKind = "block" | "wrapper" | "message";
+export const envelopeKinds = ["block", "wrapper", "message"] as const;
+export type EnvelopeKind = (typeof envelopeKinds)[number];
+
+/** Whether envelopes are taken off a text. */
+export const envelopeRules = ["strip", "keep"] as const;
+export type EnvelopeRule = (typeof envelopeRules)[number];
 
 export interface Envelope {
   /** who sends it, as answers and metrics name it */

@@ -18,7 +18,8 @@ export interface JudgedText {
 export type PromptText = Pick<JudgedText, "text" | "envelopes">;
 
 /** Which user message is judged. */
-export type JudgedMessage = "first" | "latest";
+export const judgedMessages = ["first", "latest"] as const;
+export type JudgedMessage = (typeof judgedMessages)[number];
 
 /**
  * The text of the first, or the latest, user message that has visible text without its envelopes, unchanged but for lone

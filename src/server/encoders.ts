@@ -1,6 +1,7 @@
 // Makes encoders out of their configuration: the only file that names concrete adapters.
 import { join } from "node:path";
-import type { Config, EncoderConfig, VllmEncoderConfig } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import type { EncoderConfig, VllmEncoderConfig } from "../config/schema.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { listDecidingFiles } from "../encoder/folder.js";
 import type { Observation } from "../encoder/observation.js";

@@ -2,7 +2,8 @@
 import { performance } from "node:perf_hooks";
 import { fitCustomVerdict } from "../answer/custom.js";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
-import type { Config, EncoderConfig, JudgeConfig } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { JudgeError, withoutPaths } from "../errors.js";

@@ -5,8 +5,10 @@ import { test } from "node:test";
 import { parse as parseToml } from "smol-toml";
 import { baseUrl, curlLine, routesToml } from "../../src/cli/routes/routes-text.js";
 import { loadConfig } from "../../src/config/config.js";
-import { settings } from "../../src/config/schema.js";
-import { check } from "../../src/config/sources.js";
+import { refuseUnknownKeys } from "../../src/config/explain.js";
+import { configSchema } from "../../src/config/schema.js";
+import { settings } from "../../src/config/settings.js";
+import { missing } from "../../src/input/settings-table.js";
 import { packagePath, readJson } from "../support/fixtures.js";
 import { parseConfig } from "../support/judge-server.js";
 import { readmeBlocks, readmeRoutes } from "../support/readme.js";
@@ -32,7 +34,17 @@ test("its route of custom mode is the one that `routes` prints for its table", (
 test("its configurations pass the schema", () => {
   const configurations = readmeBlocks("toml").filter((block) => !/llm_clients|^\[routes/m.test(block));
   assert.ok(configurations.length >= 2);
-  for (const block of configurations) assert.doesNotThrow(() => check("README", parseToml(block)));
+  const schema = configSchema({ base: "/", env: {}, encoderIds: [] });
+  for (const block of configurations) {
+    const content = parseToml(block) as { server?: Record<string, unknown> };
+    refuseUnknownKeys(schema, ["README", content]);
+    // the files of keys are the reader's
+    for (const key of ["api_keys_file", "admin_key_file"]) delete content.server?.[key];
+    const issues = schema.safeParse(content).error?.issues ?? [];
+    // a block shows a part of a file
+    const wrong = issues.filter(({ code, message }) => !message.startsWith(missing) && code !== "custom");
+    assert.deepEqual(wrong, [], block);
+  }
 });
 
 test("it names every flag, and every dependency with its reason", () => {

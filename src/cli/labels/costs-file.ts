@@ -1,6 +1,6 @@
 // Reads a file of costs for the commands, TOML or JSON, and applies it to the outputs of a label file.
 import { parse as parseToml, TomlError } from "smol-toml";
-import { hint } from "../../config/sources.js";
+import { hint } from "../../config/explain.js";
 import type { Encoder } from "../../encoder/encoder.js";
 import { JudgeError } from "../../errors.js";
 import { quantile } from "../../evaluate/bootstrap.js";

@@ -2,7 +2,7 @@
 
 import { pointerPath, renderCustom } from "../../answer/custom.js";
 import { createSchemaValidator, schemaText } from "../../answer/schema-validator.js";
-import type { JudgeConfig } from "../../config/config.js";
+import type { JudgeConfig } from "../../config/schema.js";
 import type { Report } from "./finding.js";
 import type { RouteTable } from "./routes-file.js";
 

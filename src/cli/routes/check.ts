@@ -2,7 +2,8 @@
 // itself takes the file is for Switchyard to say.
 import { closest, distance } from "fastest-levenshtein";
 import { thresholdSteps } from "../../answer/capability.js";
-import type { Config, JudgeConfig } from "../../config/config.js";
+import type { Config } from "../../config/config.js";
+import type { JudgeConfig } from "../../config/schema.js";
 import { checkClient, pointsAt } from "./check-client.js";
 import { checkCustomRoute } from "./check-custom.js";
 import type { Finding, Report } from "./finding.js";

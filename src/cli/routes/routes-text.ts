@@ -1,7 +1,8 @@
 // The texts a user pastes: curl, and Switchyard's routes.toml for a configuration.
 
 import { type CustomSettings, pointerPath } from "../../answer/custom.js";
-import type { Config, JudgeConfig } from "../../config/config.js";
+import type { Config } from "../../config/config.js";
+import type { JudgeConfig } from "../../config/schema.js";
 
 /** Added to the judge's own deadline for the router's timeout: transport and a restart of the router's connection. */
 const routerMarginMs = 3000;

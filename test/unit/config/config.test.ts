@@ -6,7 +6,7 @@ import { join, relative } from "node:path";
 import { after, test } from "node:test";
 import { type Config, type ConfigSources, loadConfig } from "../../../src/config/config.js";
 import { usableProcessors } from "../../../src/config/processors.js";
-import { settings } from "../../../src/config/schema.js";
+import { settings } from "../../../src/config/settings.js";
 import { packagePath } from "../../support/fixtures.js";
 import { refusal } from "../../support/refusal.js";
 

@@ -1,13 +1,20 @@
 // The table of an encoder behind a vLLM server: its defaults, and what each mistake is called.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import type { VllmEncoderConfig } from "../../../src/config/config.js";
-import { toEncoder } from "../../../src/config/encoders.js";
-import type { EncoderTable } from "../../../src/config/schema.js";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { stringify } from "smol-toml";
+import { loadConfig } from "../../../src/config/config.js";
+import type { EncoderConfig, VllmEncoderConfig } from "../../../src/config/schema.js";
+import { packagePath } from "../../support/fixtures.js";
 import { parseConfig } from "../../support/judge-server.js";
 import { refusal } from "../../support/refusal.js";
 
-const table: EncoderTable = {
+const folder = mkdtempSync(join(tmpdir(), "prefill-judge-encoders-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const table: Readonly<Record<string, unknown>> = {
   type: "vllm",
   path: "/models/far",
   model: "org/far",
@@ -16,8 +23,15 @@ const table: EncoderTable = {
   hidden_states_root: "/dev/shm/judge",
 };
 
+/** What a file with this table of encoder `far` configures. */
+function encoderOf(far: Readonly<Record<string, unknown>>, env: Record<string, string> = {}): EncoderConfig {
+  const file = join(folder, "judge.toml");
+  writeFileSync(file, stringify({ encoders: { far }, judges: { a: { checkpoint: "c", encoder: "far" } } }));
+  return loadConfig({ file, env, flags: {}, packageRoot: packagePath("") }).encoders[0]!;
+}
+
 test("only what has no default must be named", () => {
-  assert.deepEqual(toEncoder("far", table, {}), {
+  assert.deepEqual(encoderOf(table), {
     id: "far",
     type: "vllm",
     path: "/models/far",
@@ -38,11 +52,11 @@ test("only what has no default must be named", () => {
 });
 
 test("the key is the value of the variable that api_key_env names", () => {
-  const found = toEncoder("far", { ...table, api_key_env: "FAR_KEY" }, { FAR_KEY: " k-1\n" });
+  const found = encoderOf({ ...table, api_key_env: "FAR_KEY" }, { FAR_KEY: " k-1\n" });
   assert.equal((found as VllmEncoderConfig).apiKey, "k-1");
 });
 
-const faults: readonly (readonly [changes: EncoderTable, message: RegExp])[] = [
+const faults: readonly (readonly [changes: Readonly<Record<string, unknown>>, message: RegExp])[] = [
   [{ type: undefined }, /type is missing; wanted type = "onnx" or "vllm"/],
   [{ path: undefined }, /path is missing; wanted the folder of the model's tokenizer.json/],
   [{ model: undefined }, /model is missing/],
@@ -54,14 +68,15 @@ const faults: readonly (readonly [changes: EncoderTable, message: RegExp])[] = [
   [{ api_key_env: "FAR_KEY" }, /api_key_env: FAR_KEY is not set/],
   [{ api_key_env: "BAD_KEY" }, /api_key_env: BAD_KEY holds more than a key/],
   [{ file_timeout_ms: 5000, stale_after_ms: 5000 }, /stale_after_ms is 5000, wanted more than/],
-  [{ type: "onnx" }, /base_url is a key of type = "vllm"/],
+  [{ type: "onnx" }, /base_url is a key of another type of encoder/],
 ];
 for (const [changes, message] of faults) {
   test(`refused: ${message.source}`, () => {
     const env = { BAD_KEY: "not a key" };
-    const { message: found } = refusal("config", () => toEncoder("far", { ...table, ...changes }, env));
+    const given = Object.entries({ ...table, ...changes }).filter(([, value]) => value !== undefined);
+    const { message: found } = refusal("config", () => encoderOf(Object.fromEntries(given), env));
     assert.match(found, message);
-    assert.match(found, /^encoders\.far\./);
+    assert.match(found, /(^|: )encoders\.far\./);
   });
 }
 
