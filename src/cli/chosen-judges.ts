@@ -7,7 +7,7 @@ import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
 import type { Envelope } from "../prompt/envelope.js";
 import { composeJudges, takenOff } from "../server/judges.js";
-import { silentObservers } from "../server/silent-observers.js";
+import { silentObservers } from "../server/observers.js";
 
 /** Commands wait as long as it takes. */
 const noDeadlineMs = 3_600_000;

@@ -1,13 +1,11 @@
 // What the commands see of the process: streams, signals, the package's folder.
 import { buffer } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { decodeText } from "../input/decode-text.js";
 
 export interface Terminal {
   /** folder of package.json */
   readonly packageRoot: URL;
   readonly version: string;
-  readonly pid: number;
   readonly errorIsTerminal: boolean;
   /** whether standard error is a terminal on which a line can be written anew, as a progress bar does */
   readonly errorMovesCursor: boolean;
@@ -28,7 +26,6 @@ export interface Terminal {
   nextSignal(): Promise<string>;
   /** calls back on every SIGHUP, unless standard error is a terminal: its end is then the end */
   onHangup(callback: () => void): void;
-  sleep(milliseconds: number): Promise<void>;
   /** The process ends by then, whatever still keeps it. */
   endWithin(milliseconds: number): void;
 }
@@ -42,7 +39,6 @@ export function createTerminal(packageRoot: URL, version: string, kind: string |
   return {
     packageRoot,
     version,
-    pid: process.pid,
     errorIsTerminal: process.stderr.isTTY === true,
     errorMovesCursor: movesCursor(process.stderr, kind),
     inputIsTerminal: process.stdin.isTTY === true,
@@ -67,7 +63,6 @@ export function createTerminal(packageRoot: URL, version: string, kind: string |
     onHangup: (callback) => {
       if (process.stderr.isTTY !== true) process.on("SIGHUP", callback);
     },
-    sleep: (milliseconds) => sleep(milliseconds),
     // process.exit would wait for a thread that hangs in a call to the kernel
     endWithin: (milliseconds) => {
       setTimeout(() => process.kill(process.pid, "SIGKILL"), milliseconds).unref();

@@ -35,7 +35,7 @@ export async function runSelftest(subject: Subject, view: View): Promise<void> {
 }
 
 const mismatchRemedy =
-  "restore the original files of head and encoder, or run prefill-judge doctor, which finds hidden states that are only named wrong";
+  "a weight of head or encoder is damaged: restore the original files; or hidden states are only named wrong: run prefill-judge doctor";
 
 /**
  * The files that the selftest was made for.

@@ -11,7 +11,7 @@ import { examineVllm } from "../encoder/vllm/examine.js";
 import type { VllmEncoderParts, VllmEvents } from "../encoder/vllm/parts.js";
 import { createVllmEncoder } from "../encoder/vllm/vllm-encoder.js";
 import { withoutPaths } from "../errors.js";
-import type { Observers } from "./judges.js";
+import type { Observers } from "./observers.js";
 
 /** How encoders run. */
 export type EncoderRuntime = Pick<Config["runtime"], "threads" | "processes" | "batches">;

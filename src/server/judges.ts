@@ -14,16 +14,10 @@ import { createProbabilityCache, type ProbabilityCache } from "../judge/probabil
 import { createRegistry, type Registry } from "../judge/registry.js";
 import { createForwards } from "../judge/shared-runs.js";
 import type { Log } from "../observe/log.js";
-import type { Metrics } from "../observe/metrics.js";
 import type { Envelope } from "../prompt/envelope.js";
 import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
 import { type LoadLimits, loadStep } from "./load-step.js";
-
-/** What is told of everything that happens. */
-export interface Observers {
-  readonly log: Log;
-  readonly metrics: Metrics;
-}
+import type { Observers } from "./observers.js";
 
 /** An encoder, and what it was made from. */
 export interface BuiltEncoder {

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { baseUrl, routesToml } from "../../src/cli/routes/routes-text.js";
+import { routesToml } from "../../src/cli/routes/routes-text.js";
+import { baseUrl } from "../../src/config/base-url.js";
 import { startSwitchyard } from "../support/clients/switchyard-process.js";
 import { parseConfig, tinyConfig } from "../support/judge-server.js";
 import { startServe } from "../support/server-process.js";

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { baseUrl, routesToml } from "../../src/cli/routes/routes-text.js";
+import { routesToml } from "../../src/cli/routes/routes-text.js";
+import { baseUrl } from "../../src/config/base-url.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import { imageMessage, routedPrompts, threshold } from "../support/clients/routed-prompts.js";
 import { type Router, startSwitchyard } from "../support/clients/switchyard-process.js";

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { baseUrl, routesToml } from "../../src/cli/routes/routes-text.js";
+import { routesToml } from "../../src/cli/routes/routes-text.js";
+import { baseUrl } from "../../src/config/base-url.js";
 import { type Router, startSwitchyard } from "../support/clients/switchyard-process.js";
 import { packagePath } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";

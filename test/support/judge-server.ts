@@ -5,13 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Config, loadConfig } from "../../src/config/config.js";
 import type { OnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
-import { listen } from "../../src/http/connection/listen.js";
-import { createProbabilityCache } from "../../src/judge/probability-cache.js";
-import { createLog } from "../../src/observe/log.js";
-import { createMetrics } from "../../src/observe/metrics.js";
-import { composeApp, readCruxSentences } from "../../src/server/application.js";
-import { composeJudges, type Judges } from "../../src/server/judges.js";
-import { createReloader } from "../../src/server/reload.js";
+import type { Judges } from "../../src/server/judges.js";
+import { startServer } from "../../src/server/start.js";
 import { fixturePath, packagePath, packageRoot } from "./fixtures.js";
 
 /** One judge `tiny` (alias `judge`) on the tiny encoder: layers 0–3, outputs weak and strong. */
@@ -65,30 +60,15 @@ export async function startConfigured(
   start: boolean,
 ): Promise<JudgeServer> {
   let current = toml;
-  const config = parse(current);
-  const readConfig = () => parse(current);
   const logLines: string[] = [];
-  const log = createLog({ write: (line) => logLines.push(line) }, config.log.level);
-  const observers = { log, metrics: createMetrics() };
-  const cache = createProbabilityCache(config.runtime.cacheBytes);
-  const compose = (next: Config, running: Judges["encoders"], signal?: AbortSignal) =>
-    composeJudges(next, observers, { running, cache, signal });
-  const judges = await compose(config, []);
-  const onEncoderGone = (id: string) => observers.metrics.encoderUp(id, false);
-  const reloader = createReloader({ first: judges, readConfig, compose, log, onEncoderGone });
-  const sentences = await readCruxSentences(packageRoot);
-  const version = "0.0.0-test";
-  const { app, onRefusal, onClosed } = composeApp({
-    reloader,
-    config,
-    sentences,
-    observers,
-    version,
-    draining: () => false,
+  const server = await startServer(() => parse(current), {
+    packageRoot,
+    version: "0.0.0-test",
+    logTarget: () => ({ write: (line) => logLines.push(line) }),
+    openFileLimit: Number.POSITIVE_INFINITY,
   });
-  const listening = await listen(app, { ...config.server, onRefusal, onClosed });
-  if (start) await judges.start();
-  const url = `http://127.0.0.1:${listening.port}`;
+  if (start) await server.load();
+  const { url, judges } = server;
   return {
     url,
     judges,
@@ -96,7 +76,7 @@ export async function startConfigured(
     encoderPid: () => (judges.encoders[0]!.encoder as OnnxEncoder).pids[0],
     async reload(next) {
       current = next;
-      return await reloader.reload();
+      return await server.reload();
     },
     post: (path, body, headers = {}) =>
       fetch(`${url}${path}`, {
@@ -104,10 +84,7 @@ export async function startConfigured(
         headers: { "content-type": "application/json", ...headers },
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
-    async close() {
-      await listening.close(5000);
-      await reloader.close();
-    },
+    close: () => server.close({ graceMs: 5000, lastCallMs: 0, leaveMs: 0 }),
   };
 }
 

@@ -1,8 +1,9 @@
 // The part of `routes check` that is about a route's way to this server: address, API and patience.
+
+import { baseUrl } from "../../config/base-url.js";
 import type { Config } from "../../config/config.js";
 import type { Report } from "./finding.js";
 import type { ClientTable } from "./routes-file.js";
-import { baseUrl } from "./routes-text.js";
 
 /** A user waits so long for a judge that hangs before it is worth a word. */
 const longWaitMs = 20_000;

@@ -7,12 +7,6 @@ import type { JudgeConfig } from "../../config/schema.js";
 /** Added to the judge's own deadline for the router's timeout: transport and a restart of the router's connection. */
 const routerMarginMs = 3000;
 
-/** The base URL that a client on this machine uses, e.g. `http://127.0.0.1:8080`. */
-export function baseUrl(host: string, port: number): string {
-  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
-}
-
 /** A curl that asks the first judge, as one line. */
 export function curlLine(url: string, judge: string): string {
   const body = { model: judge, messages: [{ role: "user", content: "What is the capital of France?" }] };

@@ -1,12 +1,13 @@
 // The commands that judge, show the routes and look after the set-up. Commands are imported when they run: starting is
 // quick only with what it needs.
 import type { Command } from "commander";
+import { baseUrl } from "../../config/base-url.js";
 import { configFileVariable } from "../../config/schema.js";
 import { JudgeError } from "../../errors.js";
 import { decodeText } from "../../input/decode-text.js";
 import { readRegularFileSync } from "../../input/regular-file.js";
 import { configOf, withSettings } from "../command-options.js";
-import { baseUrl, routesToml } from "../routes/routes-text.js";
+import { routesToml } from "../routes/routes-text.js";
 import type { Terminal } from "../terminal.js";
 
 const maxRoutesBytes = 16 * 2 ** 20;

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type PrimaryRule, thresholdSteps } from "../../../../src/answer/capability.js";
 import { checkRoutes } from "../../../../src/cli/routes/check.js";
-import { baseUrl, routesToml } from "../../../../src/cli/routes/routes-text.js";
+import { routesToml } from "../../../../src/cli/routes/routes-text.js";
+import { baseUrl } from "../../../../src/config/base-url.js";
 import { parseConfig } from "../../../support/judge-server.js";
 import { refusal } from "../../../support/refusal.js";
 

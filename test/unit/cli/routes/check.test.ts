@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { checkRoutes } from "../../../../src/cli/routes/check.js";
-import { baseUrl, routesToml } from "../../../../src/cli/routes/routes-text.js";
+import { routesToml } from "../../../../src/cli/routes/routes-text.js";
+import { baseUrl } from "../../../../src/config/base-url.js";
 import { fixturePath } from "../../../support/fixtures.js";
 import { parseConfig } from "../../../support/judge-server.js";
 

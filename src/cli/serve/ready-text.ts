@@ -1,0 +1,33 @@
+// What `serve` prints when its judges are ready: what to ask, and what to paste into a router's configuration.
+import type { Config } from "../../config/config.js";
+import type { Judge } from "../../judge/judge-parts.js";
+import { headFacts, headFactsText } from "../checkpoint/head-facts.js";
+import { curlLine, routesToml } from "../routes/routes-text.js";
+import { printable } from "../terminal.js";
+
+export async function readyText(config: Config, judges: readonly Judge[], url: string): Promise<string> {
+  const trained = await Promise.all(
+    judges.map(
+      async ({ id, checkpoint }) => `${id}: ${printable(headFactsText(await headFacts(checkpoint)))}`,
+    ),
+  );
+  const notices = judges.flatMap(({ id, checkpoint: { notice } }) =>
+    notice === null ? [] : [`${id}: ${notice}`],
+  );
+  return `
+prefill-judge is ready on ${url}
+judges: ${judges.map(({ id }) => id).join(", ")}
+${indented(trained.join("\n"))}
+
+Ask it:
+${indented(curlLine(url, judges[0]!.id))}
+
+routes.toml for Switchyard:
+${indented(routesToml(config, url))}
+${notices.length > 0 ? `\nBefore you trust it:\n${indented(notices.join("\n"))}\n` : ""}`;
+}
+
+function indented(text: string): string {
+  const lines = text.trimEnd().split("\n");
+  return lines.map((line) => (line === "" ? "" : `  ${line}`)).join("\n");
+}
