@@ -1,5 +1,5 @@
-// Which of the routers' verdicts a request wants, told by the schema it gives its answer. Everything else is a capability
-// verdict.
+// Which verdict a request wants. The JSON Schema that it gives for the answer tells; a request without a schema that we
+// know wants a capability verdict.
 
 /** A JSON Schema that a request wants its answer in, as its API carries it. */
 export interface AnswerFormat {
@@ -17,11 +17,11 @@ const kinds: Readonly<Record<string, VerdictKind>> = {
   EscalationVerdict: "escalation",
 };
 
-/** By the schema's name; one without a name is known by its properties, and a schema of the user's own is custom. */
+/** The name of the schema tells. A schema without a name is known by its properties; any other is the user's own. */
 export function verdictKind(format: AnswerFormat | null): VerdictKind {
   if (format === null) return "capability";
   if (format.name !== null) return Object.hasOwn(kinds, format.name) ? kinds[format.name]! : "capability";
-  // no name and no schema: nothing says that it is another
+  // nothing says that another verdict is wanted
   if (format.schema === undefined) return "capability";
   const properties = field(format.schema, "properties");
   if (field(properties, "p_solve") !== undefined) return "capability";
@@ -33,7 +33,7 @@ export function verdictKind(format: AnswerFormat | null): VerdictKind {
 /**
  * The format of a request, or null where it names no JSON Schema.
  *
- * @param format `{type: "json_schema", …}` of any API: name and schema stand under `json_schema`, or beside `type`
+ * @param format `{type: "json_schema", …}` of any API, with name and schema under `json_schema` or beside `type`
  */
 export function readFormat(format: unknown): AnswerFormat | null {
   if (field(format, "type") !== "json_schema") return null;

@@ -1,4 +1,4 @@
-// The answers as schemas: the API document is made from them, and tests hold every answer against them.
+// What answer-facts.ts gives, as schemas: the API document is made from them, and tests check every answer against them.
 import * as z from "zod";
 import { abstainReasons } from "../judge/abstention-reasons.js";
 
@@ -42,36 +42,6 @@ export const PrefillJudge = z
       "What made the answer. abstained: null, or why there is no probability (then p_solve is null).",
   });
 
-export const ChatCompletion = z.strictObject({
-  id: z.string(),
-  object: z.literal("chat.completion"),
-  created: z.int(),
-  model: z.string(),
-  system_fingerprint: z.string(),
-  choices: z
-    .array(
-      z.strictObject({
-        index: z.int().min(0),
-        message: z.strictObject({
-          role: z.literal("assistant"),
-          content: z.string().meta({
-            description:
-              "The verdict: a JSON object with crux, primary_rule, capability_boundary and p_solve. An abstention is " +
-              "rule none, boundary unmatched, p_solve 0.0. A request whose json_schema is a router's custom or escalation " +
-              "schema gets an object of that schema.",
-          }),
-          refusal: z.null(),
-        }),
-        logprobs: z.null(),
-        finish_reason: z.literal("stop"),
-      }),
-    )
-    .min(1)
-    .max(8),
-  usage: z.strictObject({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
-  prefill_judge: PrefillJudge,
-});
-
 export const ScoreResult = PrefillJudge.pick({
   p_solve: true,
   probabilities: true,
@@ -82,30 +52,4 @@ export const ScoreResult = PrefillJudge.pick({
   cached: true,
   cache: true,
   abstained: true,
-});
-
-export const ScoreAnswer = z.strictObject({
-  model: z.string(),
-  results: z.array(ScoreResult),
-  milliseconds: z.number(),
-});
-
-export const Model = z.strictObject({
-  id: z.string(),
-  object: z.literal("model"),
-  created: z.int(),
-  owned_by: z.string(),
-});
-export const ModelList = z.strictObject({ object: z.literal("list"), data: z.array(Model) });
-
-export const Health = z.strictObject({ status: z.literal("ok") });
-export const Readiness = z.strictObject({ ready: z.boolean(), judges: z.record(z.string(), z.boolean()) });
-
-export const ErrorAnswer = z.strictObject({
-  error: z.strictObject({
-    message: z.string(),
-    type: z.string(),
-    param: z.string().nullable(),
-    code: z.string(),
-  }),
 });

@@ -42,7 +42,7 @@ export function abstainingVerdict(crux: string): CapabilityVerdict {
  *
  * @throws JudgeError `internal` for a p_solve outside of [0, 1]
  */
-export function renderVerdict({ crux, primaryRule, pSolve }: CapabilityVerdict): string {
+export function renderCapability({ crux, primaryRule, pSolve }: CapabilityVerdict): string {
   if (!(pSolve >= 0 && pSolve <= 1))
     throw new JudgeError("internal", { found: "p_solve is not within 0 and 1" });
   const boundary = boundaryOfRule[primaryRule];

@@ -3,13 +3,16 @@
 
 export const choicePolicies = ["tolerance", "max", "utility"] as const;
 
-/** How a model is chosen: the cheapest within a tolerance of the likeliest, the likeliest, or the most useful. */
+/** How a model is chosen. `tolerance`: the cheapest of those nearly as likely as the likeliest. `max`: the likeliest. */
 export type ChoiceRule =
   | { readonly policy: "tolerance"; readonly tolerance: number }
   | { readonly policy: "max" }
   | { readonly policy: "utility"; readonly lambda: number };
 
-/** The cheapest output with p ≥ p_max − tolerance, equality within f64 epsilon; of equally cheap ones the likelier, then the first. */
+/**
+ * The cheapest output with p ≥ p_max − tolerance, equality within f64 epsilon. Of equally cheap outputs the likelier wins,
+ * then the first.
+ */
 export function chooseByTolerance(
   p: readonly number[],
   costs: readonly number[] | null,
@@ -38,7 +41,7 @@ export function chooseByUtility(p: readonly number[], costs: readonly number[], 
 /**
  * The chosen output's index.
  *
- * @param costs in the order of `p`; null where none is known, which only `max` can do with
+ * @param costs in the order of `p`; null where none is known, which only `max` allows
  */
 export function chooseByRule(
   rule: ChoiceRule,

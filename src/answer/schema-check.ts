@@ -1,22 +1,22 @@
-// Checks an answer against the JSON Schema that a request brings. The schema is a stranger's: it is validated in a thread of its
-// own, so that a hostile one holds up no other request.
+// Checks an answer against the JSON Schema that a request brings. The schema is a stranger's, so it is validated in a
+// thread of its own, where a hostile one holds up no other request.
 import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
-import { type SchemaValidator, schemaText } from "./schema-validator.js";
+import { schemaText } from "./schema-validator.js";
 
 /** Outcomes kept; a router repeats one schema with one answer for each of its groups. */
 const maxOutcomes = 1000;
-/** Validations that may wait; hostile ones hold up a new schema of somebody else no longer than these take. */
+/** Validations that may wait. A new schema waits no longer than these take, hostile ones among them. */
 const maxWaiting = 8;
-/** Of the thread; a schema that needs more costs it its life. */
+/** Heap of the thread. A schema that needs more ends the thread. */
 const maxHeapMebibytes = 64;
 
 export interface SchemaCheck {
   /**
-   * Whether `schema` takes `answer`. False for a schema that is too large, takes too long, is none, or points elsewhere.
+   * Whether `schema` takes `answer`. False for what is no schema, is too large, takes too long or points elsewhere.
    *
-   * @param answer small: what the configuration makes an answer of
+   * @param answer is small, since the configuration makes it
    */
   accepts(schema: unknown, answer: unknown): Promise<boolean>;
 }
@@ -32,7 +32,7 @@ export function createSchemaCheck(): SchemaCheck {
       const known = outcomes.get(key);
       if (known !== undefined) return known;
       const outcome = validate(text, answer).then((isValid) => {
-        // a busy machine may have been at fault: the next request tries it again
+        // a busy machine may have been at fault, so the next request tries again
         if (isValid === null) outcomes.delete(key);
         return isValid === true;
       });
@@ -42,7 +42,7 @@ export function createSchemaCheck(): SchemaCheck {
   };
 }
 
-/** One thread for all, started when it is needed; it keeps the process only while somebody waits. */
+/** One thread for all, started when it is needed. It keeps the process alive only while somebody waits. */
 function createValidatorThread() {
   const waiting: ((isValid: boolean | null) => void)[] = [];
   let thread: Worker | null = null;
@@ -51,11 +51,11 @@ function createValidatorThread() {
     const started = new Worker(new URL("./schema-thread.js", import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMebibytes },
     });
-    started.on("message", (isValid: ReturnType<SchemaValidator>) => {
+    started.on("message", (isValid: boolean | null) => {
       waiting.shift()?.(isValid);
       if (waiting.length === 0) started.unref();
     });
-    // its end follows, and says enough
+    // its end follows, and is enough to know
     started.on("error", () => {});
     started.on("exit", () => {
       thread = null;

@@ -6,7 +6,7 @@ export interface Access {
   /** whether any key is configured */
   readonly hasKeys: boolean;
   /**
-   * One valid key is enough, in whichever of the two headers: a proxy or a client's library may fill the other.
+   * One valid key in either header is enough, since a proxy or a client's library may fill the other header.
    *
    * @param authorization the header's value, `Bearer KEY`
    * @param apiKey the value of `x-api-key`
@@ -17,7 +17,7 @@ export interface Access {
 
 /** Keys are compared by digest, all of them, in constant time. */
 export function createAccess(keys: readonly string[]): Access {
-  // Node reads a header's bytes as Latin-1; clients send a key in that, or in UTF-8
+  // Node reads a header's bytes as Latin-1; clients send a key as Latin-1 or as UTF-8
   const digests = keys.flatMap((key) => {
     const sent = [Buffer.from(key, "utf8"), Buffer.from(key, "latin1")] as const;
     return sent[1].toString("latin1") === key ? sent.map(digest) : [digest(sent[0])];

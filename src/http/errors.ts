@@ -1,73 +1,157 @@
-// What each error code becomes on the wire: one table, and the error envelopes of OpenAI and Anthropic.
+// What each error becomes on the wire. One table says, for every status, its words in each envelope and in the API
+// document.
+import * as z from "zod";
 import type { ErrorCode, JudgeError } from "../errors.js";
 
-interface WireForm {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 426 | 429 | 499 | 500 | 503 | 504;
+interface Words {
+  /** of the status line */
+  readonly text: string;
+  /** OpenAI's type */
   readonly type: "invalid_request_error" | "server_error";
+  /** Anthropic's type */
+  readonly anthropicType: string;
+  /** for the API document */
+  readonly meaning: string;
   readonly retryAfterSeconds?: number;
 }
 
-const malformed: WireForm = { status: 400, type: "invalid_request_error" };
-const broken: WireForm = { status: 500, type: "server_error" };
+const invalid = { type: "invalid_request_error", anthropicType: "invalid_request_error" } as const;
+const unlessError = 'a judgement abstains instead, unless on_failure = "error"';
 
-const wireForms: Readonly<Record<ErrorCode, WireForm>> = {
-  invalid_json: malformed,
-  invalid_request: malformed,
-  model_not_found: { status: 404, type: "invalid_request_error" },
-  not_found: { status: 404, type: "invalid_request_error" },
-  method_not_allowed: { status: 405, type: "invalid_request_error" },
-  upgrade_required: { status: 426, type: "invalid_request_error" },
-  body_too_large: { status: 413, type: "invalid_request_error" },
-  unsupported_media_type: { status: 415, type: "invalid_request_error" },
-  request_timeout: { status: 408, type: "invalid_request_error" },
-  invalid_api_key: { status: 401, type: "invalid_request_error" },
-  host_not_allowed: { status: 403, type: "invalid_request_error" },
-  origin_not_allowed: { status: 403, type: "invalid_request_error" },
-  reload_failed: { status: 409, type: "invalid_request_error" },
-  overloaded: { status: 429, type: "server_error", retryAfterSeconds: 1 },
-  deadline: { status: 504, type: "server_error" },
-  encoder_down: { status: 503, type: "server_error", retryAfterSeconds: 1 },
-  encoder_error: { status: 503, type: "server_error", retryAfterSeconds: 1 },
-  client_gone: { status: 499, type: "invalid_request_error" },
-  config: broken,
-  checkpoint: broken,
-  encoder: broken,
-  listen: broken,
-  usage: broken,
-  internal: broken,
+const statuses = {
+  400: {
+    ...invalid,
+    text: "Bad Request",
+    meaning: "Malformed: not HTTP, not JSON, a wrong type, no messages.",
+  },
+  401: {
+    ...invalid,
+    text: "Unauthorized",
+    anthropicType: "authentication_error",
+    meaning: "Keys are configured and none of them was given.",
+  },
+  403: {
+    ...invalid,
+    text: "Forbidden",
+    anthropicType: "permission_error",
+    meaning: "From a web page of another origin, or to a Host that is not this server's.",
+  },
+  404: { ...invalid, text: "Not Found", anthropicType: "not_found_error", meaning: "Unknown model." },
+  405: {
+    ...invalid,
+    text: "Method Not Allowed",
+    meaning: "This path takes another method; see the header allow.",
+  },
+  408: {
+    ...invalid,
+    text: "Request Timeout",
+    anthropicType: "timeout_error",
+    meaning: "The request was not complete in time.",
+  },
+  409: {
+    ...invalid,
+    text: "Conflict",
+    anthropicType: "conflict_error",
+    meaning: "The new judges cannot serve; those in service stay.",
+  },
+  413: {
+    ...invalid,
+    text: "Content Too Large",
+    anthropicType: "request_too_large",
+    meaning: "The body is over the limit.",
+  },
+  415: { ...invalid, text: "Unsupported Media Type", meaning: "Compressed, or another charset than UTF-8." },
+  417: { ...invalid, text: "Expectation Failed", meaning: "The header Expect asks for something unknown." },
+  426: { ...invalid, text: "Upgrade Required", meaning: "A WebSocket was asked for; there is none." },
+  429: {
+    text: "Too Many Requests",
+    type: "server_error",
+    anthropicType: "rate_limit_error",
+    meaning: `More is asked than can be done; ${unlessError}.`,
+    retryAfterSeconds: 1,
+  },
+  431: { ...invalid, text: "Request Header Fields Too Large", meaning: "The headers are over the limit." },
+  499: { ...invalid, text: "Client Closed Request", meaning: "The client left; nobody reads this." },
+  500: {
+    text: "Internal Server Error",
+    type: "server_error",
+    anthropicType: "api_error",
+    meaning: "A bug of the judge.",
+  },
+  503: {
+    text: "Service Unavailable",
+    type: "server_error",
+    anthropicType: "overloaded_error",
+    meaning: `Every connection is busy; or the encoder is down or failed, where ${unlessError}.`,
+    retryAfterSeconds: 1,
+  },
+  504: {
+    text: "Gateway Timeout",
+    type: "server_error",
+    anthropicType: "timeout_error",
+    meaning: `No result before the deadline; ${unlessError}.`,
+  },
+} as const satisfies Readonly<Record<number, Words>>;
+export type ErrorStatus = keyof typeof statuses;
+
+const statusByCode: Readonly<Record<ErrorCode, ErrorStatus>> = {
+  invalid_json: 400,
+  invalid_request: 400,
+  model_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  upgrade_required: 426,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  request_timeout: 408,
+  invalid_api_key: 401,
+  host_not_allowed: 403,
+  origin_not_allowed: 403,
+  reload_failed: 409,
+  overloaded: 429,
+  deadline: 504,
+  encoder_down: 503,
+  encoder_error: 503,
+  client_gone: 499,
+  config: 500,
+  checkpoint: 500,
+  encoder: 500,
+  listen: 500,
+  usage: 500,
+  internal: 500,
 };
 
-export function wireForm(error: JudgeError): WireForm {
-  return wireForms[error.code];
+/** The status of an error that a route throws. A connection may be refused with another one. */
+export function statusOf({ code }: JudgeError): ErrorStatus {
+  return statusByCode[code];
 }
 
-/** `{"error": {message, type, param, code}}`. */
-export function errorEnvelope(error: JudgeError): string {
-  const { type } = wireForm(error);
-  return JSON.stringify({ error: { message: error.message, type, param: error.param, code: error.code } });
+export function wordsOf(status: ErrorStatus): Words {
+  return statuses[status];
 }
 
-/** Anthropic's names for what a status says. */
-const messagesErrorTypes: Readonly<Record<WireForm["status"], string>> = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  403: "permission_error",
-  404: "not_found_error",
-  405: "invalid_request_error",
-  408: "timeout_error",
-  409: "conflict_error",
-  413: "request_too_large",
-  415: "invalid_request_error",
-  426: "invalid_request_error",
-  429: "rate_limit_error",
-  499: "invalid_request_error",
-  500: "api_error",
-  503: "overloaded_error",
-  504: "timeout_error",
+/** How one API writes its errors. */
+export interface ErrorEnvelope {
+  /** of its schema in the API document */
+  readonly name: string;
+  readonly schema: z.ZodType;
+  render(error: JudgeError, status: ErrorStatus, requestId: string): object;
+}
+
+export const ErrorAnswer = z.strictObject({
+  error: z.strictObject({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string(),
+  }),
+});
+
+/** OpenAI's envelope, which every path has but those of an API with an envelope of its own. */
+export const openAiEnvelope: ErrorEnvelope = {
+  name: "Error",
+  schema: ErrorAnswer,
+  render: ({ message, param, code }, status) => ({
+    error: { message, type: statuses[status].type, param, code },
+  }),
 };
-
-/** Anthropic's `{"type": "error", "error": {type, message}, "request_id"}`. */
-export function messagesErrorEnvelope(error: JudgeError, requestId: string): string {
-  const type = messagesErrorTypes[wireForm(error).status];
-  return JSON.stringify({ type: "error", error: { type, message: error.message }, request_id: requestId });
-}

@@ -1,40 +1,26 @@
-// The API document (OpenAPI 3.1), made from the schemas that check requests and describe answers.
+// The API document (OpenAPI 3.1), made from the routes and from the schemas that check requests and describe answers.
 import * as z from "zod";
-import * as answers from "../answer/answer-schema.js";
-import { chatDialect, maxItems } from "../prompt/message-list.js";
-import { ChatRequest } from "./apis/chat-schema.js";
-import { messageJsonSchema } from "./apis/message-json-schema.js";
-import { MessagesAnswer, MessagesErrorAnswer, MessagesRequest, TokenCount } from "./apis/messages-schema.js";
-import { ResponsesAnswer, ResponsesRequest, responsesDialect } from "./apis/responses-schema.js";
-import { encoderStatuses, json, judgingOperations, reference, refusals } from "./openapi-parts.js";
-import { ScoreRequest } from "./score-route.js";
+import { type ErrorStatus, wordsOf } from "./errors.js";
+import type { NamedSchema, Operation, Route } from "./route.js";
 import type { Service } from "./service.js";
 
-function getOperation(operationId: string, summary: string, answer: string, ...statuses: readonly number[]) {
-  return {
-    operationId,
-    summary,
-    responses: {
-      200: { description: summary, ...json(reference(answer)) },
-      ...refusals("Error", ...statuses),
-    },
-  };
-}
+/** What any request may be refused with, whatever its path. */
+const anyRefusals: readonly ErrorStatus[] = [400, 403, 405, 408, 417, 426, 431, 500];
 
 /** The document for a running server. */
-export function openApiDocument({ version, access, metricsNeedKey }: Service) {
-  const input = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input", override: overrideMessage });
-  const output = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "output" });
-  const security = access.hasKeys ? { security: [{ key: [] }, { api_key: [] }] } : {};
-  const idParameter = { name: "id", in: "path", required: true, schema: { type: "string", minLength: 1 } };
-  const metrics = {
-    operationId: "metrics",
-    summary: "Metrics for Prometheus",
-    responses: {
-      200: { description: "text", content: { "text/plain": { schema: { type: "string" } } } },
-      ...refusals("Error", 401, 403),
-    },
+export function openApiDocument({ version, access }: Service, routes: readonly Route[]) {
+  const schemas: Record<string, object> = {};
+  const reference = ({ name, schema }: NamedSchema, io: "input" | "output" = "output") => {
+    schemas[name] ??= z.toJSONSchema(schema, { io });
+    return { $ref: `#/components/schemas/${name}` };
   };
+  const paths = routes.flatMap((route) => {
+    const { method, path, operation } = route;
+    if (operation === null) return [];
+    const described = describe(route, operation, reference);
+    const security = access.hasKeys && route.isGuarded && { security: [{ key: [] }, { api_key: [] }] };
+    return [[path, { [method.toLowerCase()]: { ...described, ...security } }]];
+  });
   return {
     openapi: "3.1.0",
     info: {
@@ -42,85 +28,9 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
       version,
       description: "A judge for LLM routers: one prefill of a small encoder instead of a generated verdict.",
     },
-    paths: {
-      ...Object.fromEntries(
-        Object.entries(judgingOperations).map(([path, operation]) => [
-          path,
-          { post: { ...operation, ...security } },
-        ]),
-      ),
-      "/v1/messages/count_tokens": {
-        post: {
-          operationId: "count_tokens",
-          summary: "What /v1/messages would say as input_tokens: the tokens that the judge reads",
-          requestBody: { required: true, ...json(reference("MessagesRequest")) },
-          responses: {
-            200: { description: "The count.", ...json(reference("TokenCount")) },
-            ...refusals("MessagesError", ...encoderStatuses),
-          },
-          ...security,
-        },
-      },
-      "/v1/score": {
-        post: {
-          operationId: "score",
-          summary: "Probabilities for a list of prompts",
-          requestBody: { required: true, ...json(reference("ScoreRequest")) },
-          responses: {
-            200: { description: "One result per prompt, in order.", ...json(reference("ScoreAnswer")) },
-            ...refusals("Error", ...encoderStatuses),
-          },
-          ...security,
-        },
-      },
-      "/v1/models": {
-        get: { ...getOperation("models", "Judges and their aliases", "ModelList", 401, 403), ...security },
-      },
-      "/v1/models/{id}": {
-        get: {
-          ...getOperation("model", "One judge or alias", "Model", 401, 403, 404),
-          parameters: [idParameter],
-          ...security,
-        },
-      },
-      "/health": { get: getOperation("health", "200 while the process lives", "Health") },
-      "/ready": {
-        get: {
-          operationId: "ready",
-          summary: "200 while every judge can answer",
-          responses: {
-            200: { description: "ready", ...json(reference("Readiness")) },
-            503: { description: "starting, ending, or an encoder is down", ...json(reference("Readiness")) },
-          },
-        },
-      },
-      "/openapi.json": {
-        get: {
-          operationId: "openapi",
-          summary: "This document",
-          responses: { 200: { description: "OpenAPI 3.1", ...json({ type: "object" }) } },
-        },
-      },
-      "/metrics": { get: { ...metrics, ...(metricsNeedKey && security) } },
-    },
+    paths: Object.fromEntries(paths),
     components: {
-      schemas: {
-        ChatRequest: input(ChatRequest),
-        ResponsesRequest: input(ResponsesRequest),
-        MessagesRequest: input(MessagesRequest),
-        ScoreRequest: input(ScoreRequest),
-        ChatCompletion: output(answers.ChatCompletion),
-        ResponsesAnswer: output(ResponsesAnswer),
-        MessagesAnswer: output(MessagesAnswer),
-        TokenCount: output(TokenCount),
-        ScoreAnswer: output(answers.ScoreAnswer),
-        Model: output(answers.Model),
-        ModelList: output(answers.ModelList),
-        Health: output(answers.Health),
-        Readiness: output(answers.Readiness),
-        Error: output(answers.ErrorAnswer),
-        MessagesError: output(MessagesErrorAnswer),
-      },
+      schemas,
       ...(access.hasKeys && {
         securitySchemes: {
           key: { type: "http", scheme: "bearer" },
@@ -131,20 +41,52 @@ export function openApiDocument({ version, access, metricsNeedKey }: Service) {
   };
 }
 
-/** Arrays are counted before their items are looked at; the document shows what the items must be. */
-function overrideMessage({
-  zodSchema,
-  jsonSchema,
-}: {
-  zodSchema: unknown;
-  jsonSchema: Record<string, unknown>;
-}): void {
-  if (zodSchema === ChatRequest.shape.messages || zodSchema === MessagesRequest.shape.messages) {
-    jsonSchema.items = messageJsonSchema(chatDialect);
-  }
-  if (zodSchema === ResponsesRequest.shape.input) {
-    const items = { type: "array", minItems: 1, maxItems, items: messageJsonSchema(responsesDialect) };
-    Object.assign(jsonSchema, { anyOf: [{ type: "string" }, items] });
-  }
-  if (zodSchema === ScoreRequest.shape.prompts) jsonSchema.items = { type: "string" };
+type Reference = (schema: NamedSchema, io?: "input" | "output") => object;
+
+function describe({ name, path, isGuarded }: Route, operation: Operation, reference: Reference) {
+  const { summary, description, request, answers, errors } = operation;
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
+    name: parameter,
+    in: "path",
+    required: true,
+    schema: { type: "string", minLength: 1 },
+  }));
+  const json = (schema: object, example?: object) => ({
+    "application/json": { schema, ...(example && { example }) },
+  });
+  const refusals = [...anyRefusals, ...operation.refusals, ...(isGuarded ? [401 as const] : [])];
+  return {
+    operationId: name,
+    summary,
+    ...(description !== undefined && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(request && {
+      requestBody: { required: true, content: json(reference(request, "input"), request.example) },
+    }),
+    responses: {
+      ...Object.fromEntries(
+        refusals.map((status) => [
+          status,
+          { description: wordsOf(status).meaning, content: json(reference(errors)) },
+        ]),
+      ),
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, answer]) => {
+          const others = Object.entries(answer.others ?? {}).map(([type, schema]) => [type, { schema }]);
+          const headers = Object.entries(answer.headers ?? {}).map(([header, text]) => [
+            header,
+            { description: text, schema: { type: "string" } },
+          ]);
+          return [
+            status,
+            {
+              description: answer.description,
+              ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+              content: { ...(answer.json && json(reference(answer.json))), ...Object.fromEntries(others) },
+            },
+          ];
+        }),
+      ),
+    },
+  };
 }

@@ -1,15 +1,12 @@
 // Refusals: an error as a response, in the log and in the metrics.
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { JudgeError } from "../errors.js";
 import type { Protocol } from "../observe/log.js";
-import { errorEnvelope, messagesErrorEnvelope, wireForm } from "./errors.js";
-import { jsonType, type RequestContext, type Service, textAnswer } from "./service.js";
+import { envelopeOf } from "./apis/apis.js";
+import { statusOf, wordsOf } from "./errors.js";
+import type { RequestContext, Service } from "./service.js";
 
-/** Whether a path is of Anthropic's API, one that we do not have included. */
-export function isMessagesPath(path: string): boolean {
-  return /^\/+(v1\/+)*messages(\/|$)/.test(path);
-}
-
-/** Logs and counts a refusal that no route made; the id for its answer. */
+/** Logs and counts a refusal that no route made, and gives the request id for its answer. */
 export function recordRefusal(
   service: Service,
   error: JudgeError,
@@ -24,15 +21,14 @@ export function recordRefusal(
 
 /** The response to an error, in the envelope of the path's API. */
 export function refuse(service: Service, context: RequestContext, error: JudgeError): Response {
-  const { status, retryAfterSeconds } = wireForm(error);
+  const status = statusOf(error);
+  const { retryAfterSeconds } = wordsOf(status);
   const { cause } = error;
   const fault = cause instanceof Error ? cause.name : null;
-  const { id, headers } = context.get("facts");
+  const { id } = context.get("facts");
   service.log.refused({ requestId: id, code: error.code, status, fault, protocol: null });
-  if (status === 401) headers["www-authenticate"] = "Bearer";
-  if (retryAfterSeconds !== undefined) headers["retry-after"] = String(retryAfterSeconds);
-  if (!isMessagesPath(context.req.path)) {
-    return textAnswer(context, errorEnvelope(error), jsonType, status);
-  }
-  return textAnswer(context, messagesErrorEnvelope(error, id), jsonType, status);
+  if (status === 401) context.header("www-authenticate", "Bearer");
+  if (retryAfterSeconds !== undefined) context.header("retry-after", String(retryAfterSeconds));
+  const content = envelopeOf(context.req.path).render(error, status, id);
+  return context.json(content, status as ContentfulStatusCode);
 }

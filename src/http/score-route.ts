@@ -1,19 +1,20 @@
 // POST /v1/score: bare probabilities for a list of prompts.
 import * as z from "zod";
-import { milliseconds, setJudgeHeaders } from "../answer/answer.js";
-import type { ScoreAnswer, ScoreResult } from "../answer/answer-schema.js";
+import { milliseconds, scoreResult } from "../answer/answer-facts.js";
+import { ScoreResult } from "../answer/answer-schema.js";
 import type { Judgement } from "../judge/judgement.js";
-import type { Registry } from "../judge/registry.js";
 import { scoreBatches } from "../judge/score.js";
-import { type PromptText, promptText } from "../prompt/judged-text.js";
+import { promptText } from "../prompt/judged-text.js";
 import { readBody } from "./body/body.js";
+import { openAiEnvelope } from "./errors.js";
+import { encoderRefusals, type Route } from "./route.js";
 import {
   clientSignal,
   enforceOnFailure,
-  jsonAnswer,
   type RequestContext,
   record,
   type Service,
+  setJudgeHeaders,
   withRegistry,
 } from "./service.js";
 
@@ -24,55 +25,66 @@ export const ScoreRequest = z.strictObject({
     .array(z.unknown())
     .min(1, { error: "wanted at least one prompt" })
     .max(1000, { error: "wanted at most 1,000 prompts" })
-    .pipe(z.array(z.string())),
+    .pipe(z.array(z.string()))
+    .meta({ items: { type: "string" } }),
 });
 
-export async function answerScore(service: Service, context: RequestContext): Promise<Response> {
-  const request = await readBody(context.env.incoming, ScoreRequest, service.limits);
-  return withRegistry(service, (registry) => scorePrompts(service, context, registry, request));
+export const ScoreAnswer = z.strictObject({
+  model: z.string(),
+  results: z.array(ScoreResult),
+  milliseconds: z.number(),
+});
+
+export function scoreRoute(service: Service): Route {
+  return {
+    name: "score",
+    method: "POST",
+    path: "/v1/score",
+    isGuarded: true,
+    operation: {
+      summary: "Probabilities for a list of prompts",
+      request: { name: "ScoreRequest", schema: ScoreRequest },
+      answers: {
+        200: {
+          description: "One result per prompt, in order.",
+          json: { name: "ScoreAnswer", schema: ScoreAnswer },
+        },
+      },
+      refusals: encoderRefusals,
+      errors: openAiEnvelope,
+    },
+    async handler(context) {
+      const request = await readBody(context.env.incoming, ScoreRequest, service.limits);
+      return context.json(await scorePrompts(service, context, request));
+    },
+  };
 }
 
-async function scorePrompts(
+function scorePrompts(
   service: Service,
   context: RequestContext,
-  registry: Registry,
   request: z.infer<typeof ScoreRequest>,
-): Promise<Response> {
-  const judge = registry.find(request.model);
-  const judgements: Judgement[] = [];
-  const { arrivedMs, headers } = context.get("facts");
-  const signal = clientSignal(context);
-  const prompts = request.prompts.map((prompt) => promptText(prompt, judge.envelopes));
-  for (const { envelopes = [] } of prompts) service.metrics.unwrapped(judge.id, envelopes);
-  const texts = prompts.map(({ text }) => text);
-  for await (const batch of scoreBatches(judge, texts, { signal: () => signal, isBulk: true })) {
-    for (const judgement of batch) {
-      enforceOnFailure(service, judge, judgement);
-      record(service, context, judge, judgement, service.clock() - arrivedMs);
+): Promise<z.infer<typeof ScoreAnswer>> {
+  return withRegistry(service, async (registry) => {
+    const judge = registry.find(request.model);
+    const judgements: Judgement[] = [];
+    const { arrivedMs } = context.get("facts");
+    const signal = clientSignal(context);
+    const prompts = request.prompts.map((prompt) => promptText(prompt, judge.envelopes));
+    for (const { envelopes = [] } of prompts) service.metrics.unwrapped(judge.id, envelopes);
+    const texts = prompts.map(({ text }) => text);
+    for await (const batch of scoreBatches(judge, texts, { signal: () => signal, isBulk: true })) {
+      for (const judgement of batch) {
+        enforceOnFailure(service, judge, judgement);
+        record(service, context, judge, judgement, service.clock() - arrivedMs);
+      }
+      judgements.push(...batch);
     }
-    judgements.push(...batch);
-  }
-  const totalMs = service.clock() - arrivedMs;
-  const answer: z.infer<typeof ScoreAnswer> = {
-    model: judge.id,
-    results: judgements.map((judgement, place) => toResult(judgement, prompts[place]!)),
-    milliseconds: milliseconds(totalMs),
-  };
-  setJudgeHeaders(headers, judge);
-  return jsonAnswer(context, answer);
-}
-
-/** One judgement in the words of the wire. */
-export function toResult(judgement: Judgement, { envelopes }: PromptText): z.infer<typeof ScoreResult> {
-  return {
-    p_solve: judgement.pSolve,
-    probabilities: judgement.probabilities,
-    raw: judgement.raw,
-    tokens: judgement.tokens,
-    truncated: judgement.truncated,
-    ...(envelopes && { envelopes: [...envelopes] }),
-    cached: judgement.cache === "hit",
-    cache: judgement.cache,
-    abstained: judgement.abstained,
-  };
+    setJudgeHeaders(context, judge);
+    return {
+      model: judge.id,
+      results: judgements.map((judgement, place) => scoreResult(judgement, prompts[place]!.envelopes)),
+      milliseconds: milliseconds(service.clock() - arrivedMs),
+    };
+  });
 }

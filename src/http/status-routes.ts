@@ -1,28 +1,149 @@
-// GET /ready and POST /admin/reload: how the server is, and the switch to other judges.
+// The routes that tell of the server and change it: its models, health, readiness and metrics, and the reload.
+import * as z from "zod";
 import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
-import { jsonAnswer, type RequestContext, type Service } from "./service.js";
+import { openAiEnvelope } from "./errors.js";
+import type { Route } from "./route.js";
+import type { Service } from "./service.js";
 
-/** 503 until every selftest has passed, while an encoder is down, and once the server is ending. */
-export function answerReady({ judges: live, draining }: Service, context: RequestContext): Response {
-  const registry = live.current;
-  const ready = registry.ready && !draining();
-  const judges = Object.fromEntries(registry.judges.map((judge) => [judge.id, judge.ready]));
-  return jsonAnswer(context, { ready, judges }, ready ? 200 : 503);
+export const Model = z.strictObject({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.int(),
+  owned_by: z.string(),
+});
+export const ModelList = z.strictObject({ object: z.literal("list"), data: z.array(Model) });
+
+export const Health = z.strictObject({ status: z.literal("ok") });
+export const Readiness = z.strictObject({ ready: z.boolean(), judges: z.record(z.string(), z.boolean()) });
+
+export function statusRoutes(service: Service): Route[] {
+  return [...modelRoutes(service), ...healthRoutes(service), metricsRoute(service), reloadRoute(service)];
 }
 
-/** Off (404) without an admin key; the keys of clients do not open it. */
-export async function answerReload({ admin }: Service, context: RequestContext): Promise<Response> {
-  if (admin === null)
-    throw new JudgeError("not_found", { found: "no admin key is configured, so this path is off" });
-  admin.access.check(context.req.header("authorization"));
-  try {
-    return jsonAnswer(context, { reloaded: true, judges: await admin.reload() });
-  } catch (error) {
-    const message = withoutPaths(asJudgeError(error).message);
-    throw new JudgeError(
-      "reload_failed",
-      { found: `the judges in service stay: ${message}` },
-      { cause: error },
-    );
-  }
+/** Judges and their aliases as OpenAI's model objects. */
+function modelRoutes({ judges, startedSeconds }: Service): Route[] {
+  const errors = openAiEnvelope;
+  const shared = { method: "GET", isGuarded: true } as const;
+  const toModel = (id: string) => ({
+    id,
+    object: "model" as const,
+    created: startedSeconds,
+    owned_by: "prefill-judge",
+  });
+  return [
+    {
+      ...shared,
+      name: "models",
+      path: "/v1/models",
+      operation: {
+        summary: "Judges and their aliases",
+        answers: {
+          200: { description: "All of them.", json: { name: "ModelList", schema: ModelList } },
+        },
+        refusals: [503],
+        errors,
+      },
+      handler: (context) => context.json({ object: "list", data: judges.current.names.map(toModel) }),
+    },
+    {
+      ...shared,
+      name: "model",
+      path: "/v1/models/{id}",
+      operation: {
+        summary: "One judge or alias",
+        answers: { 200: { description: "It is there.", json: { name: "Model", schema: Model } } },
+        refusals: [404, 503],
+        errors,
+      },
+      handler(context) {
+        const name = context.req.param("id") ?? "";
+        // default_judge answers an unknown name in a chat, but not here
+        if (judges.current.lookUp(name) !== null) return context.json(toModel(name));
+        throw new JudgeError(
+          "model_not_found",
+          { found: "no judge has this name", remedy: "GET /v1/models lists them" },
+          { param: "model" },
+        );
+      },
+    },
+  ];
+}
+
+function healthRoutes({ judges, draining }: Service): Route[] {
+  const errors = openAiEnvelope;
+  const shared = { method: "GET", isGuarded: false } as const;
+  const json = { name: "Readiness", schema: Readiness };
+  return [
+    {
+      ...shared,
+      name: "health",
+      path: "/health",
+      operation: {
+        summary: "200 while the process lives",
+        answers: { 200: { description: "It lives.", json: { name: "Health", schema: Health } } },
+        refusals: [],
+        errors,
+      },
+      handler: (context) => context.json({ status: "ok" }),
+    },
+    {
+      ...shared,
+      name: "ready",
+      path: "/ready",
+      operation: {
+        summary: "200 while every judge can answer",
+        answers: {
+          200: { description: "ready", json },
+          503: { description: "starting, ending, or an encoder is down", json },
+        },
+        refusals: [],
+        errors,
+      },
+      handler(context) {
+        const registry = judges.current;
+        const ready = registry.ready && !draining();
+        const readiness = registry.judges.map((judge) => [judge.id, judge.ready]);
+        return context.json({ ready, judges: Object.fromEntries(readiness) }, ready ? 200 : 503);
+      },
+    },
+  ];
+}
+
+function metricsRoute({ metrics, metricsNeedKey }: Service): Route {
+  return {
+    name: "metrics",
+    method: "GET",
+    path: "/metrics",
+    isGuarded: metricsNeedKey,
+    operation: {
+      summary: "Metrics for Prometheus",
+      answers: { 200: { description: "text", others: { "text/plain": { type: "string" } } } },
+      refusals: [503],
+      errors: openAiEnvelope,
+    },
+    handler: async (context) =>
+      context.body(await metrics.render(), 200, { "content-type": metrics.contentType }),
+  };
+}
+
+/** Off (404) without an admin key. The keys of clients do not open it. */
+function reloadRoute({ admin }: Service): Route {
+  return {
+    name: "reload",
+    method: "POST",
+    path: "/admin/reload",
+    isGuarded: false,
+    operation: null,
+    async handler(context) {
+      if (admin === null)
+        throw new JudgeError("not_found", { found: "no admin key is configured, so this path is off" });
+      admin.access.check(context.req.header("authorization"));
+      try {
+        return context.json({ reloaded: true, judges: await admin.reload() });
+      } catch (error) {
+        const found = `the judges in service stay: ${withoutPaths(asJudgeError(error).message)}`;
+        throw new JudgeError("reload_failed", { found }, { cause: error });
+      }
+    },
+  };
 }

@@ -1,8 +1,8 @@
 // JSON that is meant to hurt: an answer or a clean 4xx, and the server is there afterwards.
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { ErrorAnswer } from "../../src/answer/answer-schema.js";
-import { ChatRequest } from "../../src/http/apis/chat-schema.js";
+import { ChatRequest } from "../../src/http/apis/chat.js";
+import { ErrorAnswer } from "../../src/http/errors.js";
 import { judgedText } from "../../src/prompt/judged-text.js";
 import { chatDialect, readMessages } from "../../src/prompt/message-list.js";
 import { chatPath } from "../support/http/raw-socket.js";

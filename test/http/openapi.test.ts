@@ -1,19 +1,16 @@
 // /openapi.json: well-formed, complete, and true of real requests and answers.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import {
-  ChatCompletion,
-  ErrorAnswer,
-  Health,
-  Model,
-  ModelList,
-  Readiness,
-  ScoreAnswer,
-} from "../../src/answer/answer-schema.js";
-import { MessagesAnswer, MessagesErrorAnswer, TokenCount } from "../../src/http/apis/messages-schema.js";
-import { ResponsesAnswer } from "../../src/http/apis/responses-schema.js";
+import { apis, envelopeOf } from "../../src/http/apis/apis.js";
+import { ChatCompletion } from "../../src/http/apis/chat.js";
+import { MessagesAnswer, MessagesErrorAnswer, TokenCount } from "../../src/http/apis/messages.js";
+import { ResponsesAnswer } from "../../src/http/apis/responses.js";
 import { createApp } from "../../src/http/app.js";
+import { ErrorAnswer } from "../../src/http/errors.js";
+import { ScoreAnswer } from "../../src/http/score-route.js";
 import type { Service } from "../../src/http/service.js";
+import { Health, Model, ModelList, Readiness } from "../../src/http/status-routes.js";
+import { apiRequests } from "../support/http/api-requests.js";
 import { startKeyedServer } from "../support/http/keys-server.js";
 import {
   type ApiDocument,
@@ -109,9 +106,40 @@ describe("the API document", () => {
     assert.equal(paths.length, 5);
     for (const [path, { post }] of paths) {
       const statuses = Object.keys(post!.responses).map(Number);
-      assert.deepEqual(statuses, [200, 400, 401, 403, 404, 408, 413, 415, 429, 500, 503, 504], path);
-      const name = path.startsWith("/v1/messages") ? "MessagesError" : "Error";
-      assert.deepEqual(referencesIn(post!.responses[429]), [`#/components/schemas/${name}`]);
+      assert.deepEqual(
+        statuses,
+        [200, 400, 401, 403, 404, 405, 408, 413, 415, 417, 426, 429, 431, 500, 503, 504],
+        path,
+      );
+      for (const status of statuses.filter((status) => status !== 200)) {
+        const { name } = envelopeOf(path);
+        assert.deepEqual(referencesIn(post!.responses[status]), [`#/components/schemas/${name}`]);
+      }
+    }
+    for (const { name, errors } of apis)
+      assert.equal(errors.name, name === "messages" ? "MessagesError" : "Error");
+  });
+
+  test("tells for every route what any request may be refused with", () => {
+    for (const [name, { responses }] of operationsOf(document)) {
+      const statuses = [400, 403, 405, 408, 417, 426, 431, 500, ...(name === "GET /health" ? [] : [503])];
+      assert.deepEqual(
+        statuses.filter((status) => !(status in responses)),
+        [],
+        name,
+      );
+    }
+  });
+
+  test("has an example of each API's request, which its schema takes", async () => {
+    for (const { path, api } of apiRequests("")) {
+      const { schema, example } = document.paths[path]!.post!.requestBody!.content["application/json"]! as {
+        schema: object;
+        example?: object;
+      };
+      assert.deepEqual(referencesIn(schema), [`#/components/schemas/${api.request.name}`]);
+      assert.equal(meets(example, api.request.name), true);
+      assert.equal((await server.post(path, example)).status, 200);
     }
   });
 
@@ -133,11 +161,9 @@ describe("the API document", () => {
     }
   });
 
-  test("tells the same of the paths of other APIs", async () => {
-    for (const [path, request] of [
-      ["/v1/responses", { input: "Hi" }],
-      ["/v1/messages", chat("Hi")],
-    ] as const) {
+  test("tells the same of the paths of every API", async () => {
+    for (const { path, api } of apiRequests("")) {
+      const request = { ...api.example("Hi"), model: "tiny" };
       const { post } = document.paths[path]!;
       for (const [body, headers, status, type] of [
         [request, {}, 200, "application/json"],

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ErrorAnswer } from "../../src/answer/answer-schema.js";
+import { ErrorAnswer } from "../../src/http/errors.js";
 import { chatPath } from "../support/http/raw-socket.js";
 import { tinyConfig } from "../support/judge-server.js";
 import { startServe } from "../support/server-process.js";

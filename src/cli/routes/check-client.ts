@@ -1,6 +1,7 @@
 // The part of `routes check` that is about a route's way to this server: address, API and patience.
 
 import { baseUrl } from "../../config/base-url.js";
+import { servedApis } from "../../answer/served-apis.js";
 import type { Config } from "../../config/config.js";
 import type { Report } from "./finding.js";
 import type { ClientTable } from "./routes-file.js";
@@ -8,8 +9,7 @@ import type { ClientTable } from "./routes-file.js";
 /** A user waits so long for a judge that hangs before it is worth a word. */
 const longWaitMs = 20_000;
 
-/** What the paths of this server speak. */
-const formats = ["openai_chat", "openai_responses", "anthropic_messages"];
+const formats = Object.values(servedApis).map(({ clientFormat }): string => clientFormat);
 
 /** Switchyard takes an operation off the end of a base_url and puts its own there. */
 const openaiPath = /^(\/v1)?(\/chat\/completions|\/responses)?\/?$/;

@@ -1,7 +1,7 @@
 // The part of `routes check` that is about custom mode: whether route and judge agree on groups, selector and schema.
 
 import { pointerPath, renderCustom } from "../../answer/custom.js";
-import { createSchemaValidator, schemaText } from "../../answer/schema-validator.js";
+import { schemaText, validateAnswer } from "../../answer/schema-validator.js";
 import type { JudgeConfig } from "../../config/schema.js";
 import type { Report } from "./finding.js";
 import type { RouteTable } from "./routes-file.js";
@@ -32,10 +32,9 @@ export function checkCustomRoute(
   const parsed = schema === undefined ? undefined : parse(schema);
   if (parsed === undefined) return;
   const text = schemaText(parsed);
-  const validate = createSchemaValidator();
   const path = pointerPath(pointer);
   const accepts = (group: string) =>
-    text !== null && validate(text, renderCustom({ ...custom, path }, group));
+    text !== null && validateAnswer(text, renderCustom({ ...custom, path }, group));
   const refused = groups.filter((group) => accepts(group) !== true);
   if (refused.length === 0) return;
   const message = `this schema does not take what judge ${id} answers for ${refused.join(", ")}; allow it, or give the judge's template what the schema wants`;

@@ -1,9 +1,9 @@
 // `score`: judges one prompt, or the prompts of a JSON-lines file, without a server.
 import * as z from "zod";
-import { renderCapability } from "../../answer/content.js";
+import { scoreResult } from "../../answer/answer-facts.js";
+import { capabilityText } from "../../answer/verdict.js";
 import type { Config } from "../../config/config.js";
 import { JudgeError } from "../../errors.js";
-import { toResult } from "../../http/score-route.js";
 import type { Judge } from "../../judge/judge-parts.js";
 import { readJsonLines } from "../../labels/json-lines.js";
 import { wanted } from "../../labels/json-rows.js";
@@ -50,7 +50,7 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
 
 async function scoreOne(judge: Judge, prompt: string, { packageRoot }: Terminal): Promise<string> {
   const [judgement] = await judge.judge([promptText(prompt, judge.envelopes).text]);
-  return renderCapability(await readCruxSentences(packageRoot), judge, judgement!);
+  return capabilityText(await readCruxSentences(packageRoot), { judge, verdict: judge }, judgement!);
 }
 
 /** One JSON line per row: its fields but for the prompt, then the result. */
@@ -61,7 +61,7 @@ async function scoreRows(judge: Judge, rows: readonly Row[], terminal: Terminal)
   for await (const batch of scoreWithProgress(judge, texts, terminal)) {
     for (const judgement of batch) {
       const { prompt: _, ...fields } = rows[next]!;
-      terminal.print(JSON.stringify({ ...fields, ...toResult(judgement, prompts[next]!) }));
+      terminal.print(JSON.stringify({ ...fields, ...scoreResult(judgement, prompts[next]!.envelopes) }));
       next++;
     }
   }

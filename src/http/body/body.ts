@@ -6,7 +6,7 @@ import { JudgeError } from "../../errors.js";
 import { hasMoreValuesThan } from "./json-size.js";
 import { type BodyLimits, readUpload } from "./upload.js";
 
-/** A request of a router has some hundred, a conversation of a million tokens ten thousands; more would hold up the event loop. */
+/** A router's request has some hundred values, a conversation of a million tokens tens of thousands. */
 const maxValues = 100_000;
 /** Malformed bodies up to this size are searched for the place of the fault. */
 const maxSearchedLength = 2 ** 20;
@@ -85,7 +85,7 @@ function place(text: string): string {
       { disallowComments: true },
     );
   } catch {
-    // nested too deep to search; the fault is reported without its place
+    // too deep to search, so the fault is reported without its place
   }
   return found;
 }

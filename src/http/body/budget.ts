@@ -1,5 +1,5 @@
-// Bounds the bytes of large bodies that are in memory together: what comes above is not read on until others have their
-// answer, in the order of arrival. Small ones never wait behind large ones.
+// Bounds the bytes of large bodies that are in memory together. A body that finds no room is not read on until others
+// have their answer, in the order of arrival. Small bodies never wait behind large ones.
 import { JudgeError } from "../../errors.js";
 
 export interface BodyBudget {
@@ -28,7 +28,7 @@ export interface BodyBudgetOptions {
   readonly onQuiet?: (() => void) | undefined;
 }
 
-/** V8 comes to so much by itself while requests go on. */
+/** V8 holds so much by itself while requests go on. */
 const quietBytes = 64 * 2 ** 20;
 
 interface Place {
@@ -39,7 +39,7 @@ interface Place {
 export function createBodyBudget(options: BodyBudgetOptions): BodyBudget {
   const { maxBytes, refuses } = options;
   let takenBytes = 0;
-  /** of bodies that have been here since it was quiet */
+  /** bytes of the bodies that have come and gone since it was quiet */
   let passedBytes = 0;
   const inside = new Set<Place>();
   const waiting = new Set<Place>();

@@ -1,5 +1,5 @@
-// Tells whether a JSON text would become too many values, before it is parsed: parsing 48 MiB of tiny ones takes seconds and
-// gigabytes.
+// Tells whether a JSON text holds too many values, before it is parsed: a large body of tiny values takes seconds and
+// gigabytes to parse.
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -9,7 +9,7 @@ const openBrace = 0x7b;
 
 /** Whether the text has more than `limit` commas and opening brackets outside of strings. */
 export function hasMoreValuesThan(bytes: Uint8Array, limit: number): boolean {
-  // each of them is a byte of its own
+  // each value takes a byte at least
   if (bytes.length <= limit) return false;
   let count = 0;
   let inString = false;

@@ -12,12 +12,20 @@ export interface BodyLimits {
   readonly budget?: BodyBudget;
 }
 
-/** Bodies up to this size are read at once: a router's requests never wait behind large ones. */
+/** A body may wait for room for so many times as long as its reading may take: the wait is not its client's fault. */
+const roomWaits = 10;
+
+/** How long a body may take in all. */
+export function maxUploadMs(requestTimeoutMs: number): number {
+  return (roomWaits + 1) * requestTimeoutMs;
+}
+
+/** Bodies up to this size are read at once, so that a router's requests never wait behind large ones. */
 const alwaysReadBytes = 64 * 2 ** 10;
 
-/** What glibc gives back to the system whenever it is freed; smaller blocks it may keep for good (M_MMAP_THRESHOLD). */
+/** glibc gives blocks of this size back to the system when they are freed, and may keep smaller ones (M_MMAP_THRESHOLD). */
 const givenBackBytes = 33 * 2 ** 20;
-/** From this size on a body is worth a larger block, of which only what is written takes memory. */
+/** A body of this size is worth such a block, of which only what is written takes memory. */
 const worthwhileBytes = 4 * 2 ** 20;
 
 /**
@@ -26,9 +34,6 @@ const worthwhileBytes = 4 * 2 ** 20;
  */
 export async function readUpload(incoming: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const { maxBodyBytes } = limits;
-  // what has come already needs neither a timer nor listeners
-  if (incoming.complete && !incoming.destroyed && incoming.readableLength <= maxBodyBytes)
-    return (incoming.read() as Buffer | null) ?? Buffer.alloc(0);
   const { "content-length": length } = incoming.headers;
   if (length === undefined) return await collect(incoming, limits, null);
   const size = Number(length);
@@ -38,17 +43,17 @@ export async function readUpload(incoming: IncomingMessage, limits: BodyLimits):
 }
 
 /**
- * Into one buffer: of many small ones the memory would not come back, since what is allocated in between lies among them.
- * Past the limit the rest is read and thrown away: a client that is still sending would miss the answer.
+ * Reads a body into one buffer. The memory of many small buffers would not come back, since other blocks lie among them.
+ * What is past the limit is read and thrown away, since a client that is still sending would miss the answer.
  *
- * @param declared takes the body, which has this size; null: its size is not known
+ * @param declared a buffer of the size that the headers tell; null: they do not tell it
  */
 function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer | null): Promise<Buffer> {
   const { maxBodyBytes, requestTimeoutMs } = limits;
   return new Promise((resolve, reject) => {
     let whole = declared ?? Buffer.allocUnsafeSlow(Math.min(alwaysReadBytes, maxBodyBytes));
     let size = 0;
-    /** for room, with a chunk in hand */
+    /** whether a chunk is in hand and waits for room */
     let isWaiting = false;
     let timer: NodeJS.Timeout | undefined;
     const fail = (error: unknown) => {
@@ -73,7 +78,7 @@ function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer
     const take = (chunk: Buffer) => {
       const start = size;
       size += chunk.length;
-      // one that has said too large a size is not kept at all
+      // a body that has declared too large a size is not kept at all
       if (size > maxBodyBytes || whole.length === 0) return;
       if (size <= whole.length) {
         whole.set(chunk, start);
@@ -116,7 +121,7 @@ function grown(start: Buffer, next: Buffer, size: number): Buffer {
   return larger;
 }
 
-/** Until there is room for so many bytes the body is not read on; the room is given back with the answer. */
+/** Waits for room for so many bytes, which is given back with the answer. The body is not read on meanwhile. */
 async function roomFor(
   incoming: IncomingMessage,
   bytes: number,
@@ -132,7 +137,10 @@ async function roomFor(
     leave = () => {
       if (!incoming.readableEnded) reject(clientGone());
     };
-    timer = setTimeout(() => reject(tooSlow("too many large ones are being sent")), requestTimeoutMs);
+    timer = setTimeout(
+      () => reject(tooSlow("too many large ones are being sent")),
+      roomWaits * requestTimeoutMs,
+    );
     incoming.once("close", leave);
   });
   try {

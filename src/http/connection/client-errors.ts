@@ -1,17 +1,25 @@
-// What Node's parser gave up on. What no route ever sees is refused here, in the same envelope and after the answers that are
-// still due on the connection; the body of a request is refused by the request's own route.
+// What Node's parser gave up on. A broken body is the matter of its own request. Anything else that no route ever sees is
+// refused here; behind requests that still wait for their answers it only ends the connection after them.
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { JudgeError } from "../../errors.js";
 import type { Protocol } from "../../observe/log.js";
-import { errorEnvelope, wireForm } from "../errors.js";
-import { afterAnswers, breakUpload, newestRequest } from "./connection.js";
+import { envelopeOf } from "../apis/apis.js";
+import { type ErrorStatus, statusOf, wordsOf } from "../errors.js";
+import { breakUpload, newestRequest } from "./connection.js";
 
-/** Of Node's parser, with the bytes that it could not read. */
+/** An error of Node's parser, with the bytes that it could not read. */
 type ParseError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
 
-/** Told of every refusal that no route made; the request id it gives goes into the answer. */
-export type OnRefusal = (error: JudgeError, status: number, protocol?: Protocol) => string;
+/** Told of every refusal that no route made. It gives the request id for the answer. */
+export type OnRefusal = (error: JudgeError, status: ErrorStatus, protocol?: Protocol) => string;
+
+interface Refusal {
+  readonly error: JudgeError;
+  readonly status: ErrorStatus;
+  readonly protocol?: Protocol;
+}
 
 const proxyFinding = "this is the PROXY protocol: turn it off in the proxy before this server";
 /** Other protocols by how they begin, and what to do about each. */
@@ -33,57 +41,53 @@ const protocols: readonly (readonly [Protocol, start: string, finding: string])[
 /** A client that does not take its refusal keeps its connection no longer than this. */
 const lingerMs = 1000;
 
-const statusTexts: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
 /** A listener of the server's `clientError`. */
 export function createClientErrors(onRefusal: OnRefusal, maxHeaderBytes: number) {
-  /** what comes after the first fault is nothing new */
-  const faulty = new WeakSet<Duplex>();
-
-  return (error: ParseError, socket: Duplex): void => {
-    if (faulty.has(socket)) return;
+  return (error: ParseError, socket: Socket): void => {
     if (!socket.writable || error.code === "ECONNRESET") {
       socket.destroy();
       return;
     }
-    faulty.add(socket);
     const request = newestRequest(socket);
-    if (request === undefined || request.incoming.complete) {
-      const [refusal, status, protocol] = refusalOf(error, socket, maxHeaderBytes);
-      afterAnswers(socket, () =>
-        refuseSocket(socket, refusal, status, () => onRefusal(refusal, status, protocol)),
-      );
-    } else if (request.outgoing.headersSent) {
-      // its answer came before its end, and takes no other
-      afterAnswers(socket, () => socket.destroy());
-    } else breakUpload(request, brokenUpload(error));
+    if (request !== undefined && !request.incoming.complete && !request.outgoing.headersSent) {
+      breakUpload(request, brokenUpload(error));
+    } else if (!endAfterAnswers(socket)) {
+      // the parser tells the target of a request whose headers are too large
+      const target = /^[A-Z]+ (\/\S*)/.exec(error.rawPacket?.toString("latin1", 0, 256) ?? "")?.[1];
+      refuseSocket(socket, refusalOf(error, socket, maxHeaderBytes), onRefusal, target);
+    }
   };
 }
 
-function refusalOf(
-  error: ParseError,
-  socket: Duplex,
-  maxHeaderBytes: number,
-): [error: JudgeError, status: number, protocol?: Protocol] {
-  const refusal = (message: string) => new JudgeError("invalid_request", { found: message });
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return [tooSlow(), wireForm(tooSlow()).status];
+/** Ends a connection on which answers are due once they are out. False where none is due. */
+export function endAfterAnswers(socket: Duplex): boolean {
+  const outgoing = newestRequest(socket)?.outgoing;
+  if (outgoing === undefined || outgoing.writableFinished) return false;
+  if (outgoing.shouldKeepAlive) endAfter(outgoing, socket);
+  return true;
+}
+
+function endAfter(outgoing: ServerResponse, socket: Duplex): void {
+  outgoing.shouldKeepAlive = false;
+  outgoing.once("finish", () => (socket as Socket).destroySoon());
+}
+
+function refusalOf(error: ParseError, socket: Socket, maxHeaderBytes: number): Refusal {
+  const invalid = (found: string) => new JudgeError("invalid_request", { found });
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return { error: tooSlow(), status: statusOf(tooSlow()) };
   if (error.code === "HPE_HEADER_OVERFLOW") {
-    const finding = `the headers have more than ${maxHeaderBytes} bytes`;
-    return [refusal(`${finding}; send fewer, or raise server.max_header_bytes`), 431];
+    const found = `the headers have more than ${maxHeaderBytes} bytes`;
+    const remedy = "send fewer, or raise server.max_header_bytes";
+    return { error: new JudgeError("invalid_request", { found, remedy }), status: 431 };
   }
   const packet = error.rawPacket;
   // only what a connection begins with tells its protocol
-  if (packet !== undefined && (socket as Socket).bytesRead === packet.length) {
+  if (packet !== undefined && socket.bytesRead === packet.length) {
     const start = packet.toString("latin1", 0, 16);
     for (const [protocol, begin, message] of protocols)
-      if (start.startsWith(begin)) return [refusal(message), 400, protocol];
+      if (start.startsWith(begin)) return { error: invalid(message), status: 400, protocol };
   }
-  return [refusal("this is not an HTTP request"), 400];
+  return { error: invalid("this is not an HTTP request"), status: 400 };
 }
 
 function brokenUpload({ code }: NodeJS.ErrnoException): JudgeError {
@@ -104,10 +108,16 @@ function tooSlow(): JudgeError {
 }
 
 /** Writes a refusal as the connection's last answer. */
-export function refuseSocket(socket: Duplex, error: JudgeError, status: number, onRefusal: OnRefusal): void {
-  const body = errorEnvelope(error);
+export function refuseSocket(
+  socket: Duplex,
+  { error, status, protocol }: Refusal,
+  onRefusal: OnRefusal,
+  target = "",
+): void {
+  const id = onRefusal(error, status, protocol);
+  const body = JSON.stringify(envelopeOf(target).render(error, status, id));
   socket.end(
-    `HTTP/1.1 ${status} ${statusTexts[status]}\r\ncontent-type: application/json\r\nx-request-id: ${onRefusal(error, status)}\r\n` +
+    `HTTP/1.1 ${status} ${wordsOf(status).text}\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
   setTimeout(() => socket.destroy(), lingerMs).unref();

@@ -23,18 +23,6 @@ export function newestRequest(socket: Duplex): Exchange | undefined {
   return newest.get(socket);
 }
 
-/** Runs `next` once every request of the connection has its answer, unless the client has left by then. */
-export function afterAnswers(socket: Duplex, next: () => void): void {
-  const request = newest.get(socket);
-  if (request === undefined || request.outgoing.writableFinished) {
-    next();
-    return;
-  }
-  request.outgoing.once("finish", () => {
-    if (socket.writable) next();
-  });
-}
-
 /** The rest of the request will not come: whoever reads it is told, and the connection ends with its answer. */
 export function breakUpload({ incoming, outgoing }: Exchange, error: JudgeError): void {
   outgoing.shouldKeepAlive = false;

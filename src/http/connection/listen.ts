@@ -1,25 +1,27 @@
-// Opens the port and closes it again. Timeouts are set for clients that keep idle sockets for 90 s; what no route ever sees,
-// since it is not a request we take, gets its answer here, in the same envelope.
+// Opens the port and closes it again. Its timeouts suit clients that keep idle sockets for 90 s. What no route ever sees,
+// since it is not a request we take, gets its answer here, in the envelope of the path's API.
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { JudgeError } from "../../errors.js";
 import type { Closing } from "../../observe/metrics.js";
-import { errorEnvelope } from "../errors.js";
-import { createPageGuard, isLoopbackAddress, type PageGuard } from "../page-guard.js";
+import { envelopeOf } from "../apis/apis.js";
+import { maxUploadMs } from "../body/upload.js";
+import { type ErrorStatus, statusOf } from "../errors.js";
 import type { AppEnv } from "../service.js";
-import { createClientErrors, type OnRefusal, refuseSocket } from "./client-errors.js";
-import { afterAnswers, requestArrived } from "./connection.js";
+import { createClientErrors, endAfterAnswers, type OnRefusal, refuseSocket } from "./client-errors.js";
+import { requestArrived } from "./connection.js";
+import { createPageGuard, isLoopbackAddress, type PageGuard } from "./page-guard.js";
 import { createPlaces } from "./places.js";
 
 /** Longer than the 90 s for which Rust and Go clients keep an idle socket, so that they close first. */
 const keepAliveTimeoutMs = 95_000;
 /** How often Node looks for requests that are over their time. */
 const checkIntervalMs = 500;
-/** Node's own limit only catches what has no route yet: bodies are timed where they are read. */
+/** Node's own limit is the last one. Bodies have theirs where they are read. */
 const fallbackMs = 2000;
 
 /** What is answered even where all places are taken. */
@@ -51,29 +53,9 @@ export interface Listening {
 
 /** @throws JudgeError `listen` when the address cannot be had */
 export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
-  const { host, port, requestTimeoutMs, onRefusal } = options;
-  const refuse = (outgoing: ServerResponse, error: JudgeError, status: number) => {
-    const id = onRefusal(error, status);
-    outgoing.writeHead(status, {
-      "content-type": "application/json",
-      "x-request-id": id,
-      connection: "close",
-    });
-    outgoing.end(errorEnvelope(error));
-  };
+  const { requestTimeoutMs, onRefusal } = options;
   let pageGuard: PageGuard;
-  // its lighter Response takes the place of Node's in this process: 0.2 to 0.35 ms less of a judged request
-  const answer = getRequestListener(
-    (request, env) => app.fetch(request, Object.assign(env as HttpBindings, { pageGuard })),
-    {
-      errorHandler: () => {
-        const error = new JudgeError("invalid_request", { found: "the path is not valid" });
-        const id = onRefusal(error, 400);
-        const headers = { "content-type": "application/json", "x-request-id": id };
-        return new Response(errorEnvelope(error), { status: 400, headers });
-      },
-    },
-  );
+  const answer = answerer(app, onRefusal, () => pageGuard);
   const places = createPlaces({
     maxConnections: options.maxConnections,
     maxLooks: Math.ceil(requestTimeoutMs / checkIntervalMs),
@@ -84,80 +66,39 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       maxHeaderSize: options.maxHeaderBytes,
       requireHostHeader: false,
       keepAliveTimeout: keepAliveTimeoutMs,
-      // a body may wait as long for room as it may take
-      requestTimeout: 2 * requestTimeoutMs + fallbackMs,
+      requestTimeout: maxUploadMs(requestTimeoutMs) + fallbackMs,
       headersTimeout: Math.min(requestTimeoutMs, 15_000),
       connectionsCheckingInterval: checkIntervalMs,
     },
-    (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    (incoming, outgoing) => {
       requestArrived({ incoming, outgoing });
-      const hasPlace = places.requested(incoming, outgoing);
-      if (!hasPlace) {
+      if (!places.requested(incoming, outgoing)) {
         outgoing.shouldKeepAlive = false;
-        if (!probe.test(incoming.url ?? "")) return refuse(outgoing, noPlace(), 503);
+        if (!probe.test(incoming.url ?? "")) {
+          refuseRequest(incoming, outgoing, noPlace(), 503);
+          return;
+        }
       }
-      // Node drops what comes behind such a request in the same packet
-      if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
-      if (incoming.httpVersion === "1.0" || incoming.headers.host !== undefined) {
-        // nothing of a URL is used but its path: a Host that is none in a URL is as good as any
-        incoming.headers.host = "localhost";
-        if (incoming.url === "*" && incoming.method === "OPTIONS") incoming.url = "/";
-        answer(incoming, outgoing).catch(() => outgoing.destroy());
-      } else
-        refuse(outgoing, new JudgeError("invalid_request", { found: "HTTP/1.1 wants a Host header" }), 400);
+      answer(incoming, outgoing);
     },
   );
   server.on("connection", places.connected);
   const looking = setInterval(places.look, checkIntervalMs).unref();
-  server.on("checkExpectation", (_: IncomingMessage, outgoing: ServerResponse) => {
-    refuse(
-      outgoing,
-      new JudgeError("invalid_request", {
-        found: "this expectation is not known",
-        remedy: "leave the header out",
-      }),
-      417,
-    );
+  const refuseRequest = refuser(onRefusal);
+  server.on("checkExpectation", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const text = { found: "this expectation is not known", remedy: "leave the header out" };
+    refuseRequest(incoming, outgoing, new JudgeError("invalid_request", text), 417);
   });
-  /** connections that Node has let go of */
-  const detached = new Set<Duplex>();
-  server.on("connect", (_: IncomingMessage, socket: Duplex) => {
-    detached.add(socket);
-    // nobody else hears that it was reset
-    socket.on("error", () => {}).once("close", () => detached.delete(socket));
-    const refusal = new JudgeError("method_not_allowed", { found: "this is no proxy" });
-    afterAnswers(socket, () => refuseSocket(socket, refusal, 405, onRefusal));
-  });
+  const detached = refuseConnects(server, onRefusal);
   server.on("clientError", createClientErrors(onRefusal, options.maxHeaderBytes));
-  server.listen(port, host);
-  try {
-    await once(server, "listening");
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    const remedy =
-      code === "EADDRINUSE"
-        ? "stop what listens there, or give another --port"
-        : "give another --host or --port";
-    throw new JudgeError(
-      "listen",
-      { found: `cannot listen on ${host}:${port} (${code})`, remedy: remedy },
-      { cause: error },
-    );
-  }
+  await open(server, options);
   // a connection that cannot be accepted, as without file descriptors to spare, is lost alone
   server.on("error", () => {});
-  const { address, port: boundPort } = server.address() as AddressInfo;
-  const { allowedHosts, corsOrigins } = options;
-  pageGuard = createPageGuard({
-    address,
-    host,
-    allowedHosts,
-    corsOrigins,
-    hasKeys: options.keys.length > 0,
-  });
+  const { address, port } = server.address() as AddressInfo;
+  pageGuard = createPageGuard({ ...options, address, hasKeys: options.keys.length > 0 });
   return {
-    host,
-    port: boundPort,
+    host: options.host,
+    port,
     isLoopback: isLoopbackAddress(address),
     async close(graceMs) {
       const closed = once(server, "close").finally(() => clearInterval(looking));
@@ -170,6 +111,83 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       clearTimeout(timer);
     },
   };
+}
+
+/** Hands requests to the app, but for those that are malformed as HTTP. */
+function answerer(app: Hono<AppEnv>, onRefusal: OnRefusal, pageGuard: () => PageGuard) {
+  const refuseRequest = refuser(onRefusal);
+  // it takes a lighter Response for Node's in this process
+  const answer = getRequestListener(
+    (request, env) => app.fetch(request, Object.assign(env as HttpBindings, { pageGuard: pageGuard() })),
+    {
+      errorHandler: () => {
+        const error = new JudgeError("invalid_request", { found: "the path is not valid" });
+        const headers = { "x-request-id": onRefusal(error, 400) };
+        const content = envelopeOf("").render(error, 400, headers["x-request-id"]);
+        return Response.json(content, { status: 400, headers });
+      },
+    },
+  );
+  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    // Node drops what comes behind such a request in the same packet
+    if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
+    if (incoming.httpVersion !== "1.0" && incoming.headers.host === undefined) {
+      const error = new JudgeError("invalid_request", { found: "HTTP/1.1 wants a Host header" });
+      refuseRequest(incoming, outgoing, error, statusOf(error));
+      return;
+    }
+    // nothing of a URL is used but its path, so that a Host that is none in a URL is as good as any
+    incoming.headers.host = "localhost";
+    if (incoming.url === "*" && incoming.method === "OPTIONS") incoming.url = "/";
+    answer(incoming, outgoing).catch(() => outgoing.destroy());
+  };
+}
+
+/** Refuses a request that the app never sees, and ends its connection. */
+function refuser(onRefusal: OnRefusal) {
+  return (
+    { url = "" }: IncomingMessage,
+    outgoing: ServerResponse,
+    error: JudgeError,
+    status: ErrorStatus,
+  ): void => {
+    const id = onRefusal(error, status);
+    outgoing.writeHead(status, {
+      "content-type": "application/json",
+      "x-request-id": id,
+      connection: "close",
+    });
+    outgoing.end(JSON.stringify(envelopeOf(url).render(error, status, id)));
+  };
+}
+
+/** Refuses CONNECT. Node lets go of such a connection; gives those that are still open. */
+function refuseConnects(server: Server, onRefusal: OnRefusal): ReadonlySet<Duplex> {
+  const detached = new Set<Duplex>();
+  server.on("connect", (_: IncomingMessage, socket: Duplex) => {
+    detached.add(socket);
+    // nobody else hears that it was reset
+    socket.on("error", () => {}).once("close", () => detached.delete(socket));
+    const error = new JudgeError("method_not_allowed", { found: "this is no proxy" });
+    if (!endAfterAnswers(socket)) refuseSocket(socket, { error, status: statusOf(error) }, onRefusal);
+  });
+  return detached;
+}
+
+/** @throws JudgeError `listen` */
+async function open(server: Server, { host, port }: ListenOptions): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const found = `cannot listen on ${host}:${port} (${code})`;
+    const remedy =
+      code === "EADDRINUSE"
+        ? "stop what listens there, or give another --port"
+        : "give another --host or --port";
+    throw new JudgeError("listen", { found, remedy }, { cause: error });
+  }
 }
 
 function noPlace(): JudgeError {

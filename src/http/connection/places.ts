@@ -1,36 +1,36 @@
-// Who keeps a connection. When places run out the one that has been idle for longest makes way, so that silent clients lock
-// nobody out; an answer that its client does not take costs it its place.
+// Who keeps a connection. When places run out, the connection that has been idle for longest makes way, so that silent
+// clients lock nobody out. A client that does not take its answer loses its place.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Closing } from "../../observe/metrics.js";
 
 export interface PlacesOptions {
   readonly maxConnections: number;
-  /** looks after which an answer that still lies there has lain too long */
+  /** an answer that has been lying there for so many looks has lain too long */
   readonly maxLooks: number;
   onClosed(reason: Closing): void;
 }
 
 export interface Places {
   connected(socket: Socket): void;
-  /** Whether the request's connection has a place; where it has none, only probes are answered. */
+  /** Whether the request's connection has a place. Without one, only probes are answered. */
   requested(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
   /** To be called at even intervals: looks for answers that nobody takes. */
   look(): void;
 }
 
-/** Connections beyond the places, for who only asks whether the server lives. */
+/** Connections beyond the places, for those who only ask whether the server lives. */
 const spareConnections = 16;
 
 export function createPlaces({ maxConnections, maxLooks, onClosed }: PlacesOptions): Places {
   /** those with a place */
   const placed = new Set<Socket>();
   const spare = new Set<Socket>();
-  /** those without a request in progress, the longest idle first; half a request is none */
+  /** connections without a request in progress, the longest idle first; half a request is none */
   const idle = new Set<Socket>();
   /** requests in progress */
   const counts = new Map<Socket, number>();
-  /** answers in progress, and the looks since they lie unread */
+  /** answers in progress, and for how many looks each has lain unread */
   const answers = new Map<ServerResponse, number>();
 
   const forget = (socket: Socket) => {
@@ -84,7 +84,7 @@ export function createPlaces({ maxConnections, maxLooks, onClosed }: PlacesOptio
     },
     look() {
       for (const [outgoing, looks] of answers) {
-        // those behind another answer wait for it, not for the client
+        // an answer behind another one waits for that, not for the client
         const liesThere = outgoing.writableEnded && !outgoing.writableFinished && outgoing.socket !== null;
         if (liesThere && looks >= maxLooks) close(outgoing.socket as Socket, "unread");
         else answers.set(outgoing, liesThere ? looks + 1 : 0);

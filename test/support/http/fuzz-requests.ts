@@ -1,10 +1,13 @@
 // Arbitrary requests: random JSON, changed valid bodies, odd methods, paths and headers, bytes that are nothing.
 import fc from "fast-check";
+import type { ApiName } from "../../../src/answer/served-apis.js";
+import { apis } from "../../../src/http/apis/apis.js";
+import { pathsOfApi } from "./api-requests.js";
 import { headers, host, method, path, toBytes } from "./fuzz-heads.js";
 
 export interface FuzzRequest {
   /** how it was made, and what a good answer to it is checked by */
-  readonly kind: "chat" | "score" | "any" | "bytes";
+  readonly kind: ApiName | "score" | "any" | "bytes";
   readonly bytes: Buffer;
   /** a HEAD request: its answer has no body */
   readonly bodiless: boolean;
@@ -80,7 +83,7 @@ const jsonText = (value: fc.Arbitrary<unknown>) =>
     });
 
 const framing = fc.constantFrom("length", "length", "chunks") as fc.Arbitrary<"length" | "chunks">;
-const post = (kind: "chat" | "score", paths: readonly string[], body: fc.Arbitrary<Buffer>) =>
+const post = (kind: ApiName | "score", paths: readonly string[], body: fc.Arbitrary<Buffer>) =>
   fc
     .record({ method: fc.constant("POST"), path: fc.constantFrom(...paths), host, headers, body, framing })
     .map((parts): FuzzRequest => ({ kind, bytes: toBytes(parts), bodiless: false }));
@@ -90,13 +93,23 @@ const anyBody = fc.oneof(
   asBytes(fc.json()),
   fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
 );
-const chatPaths = ["/v1/chat/completions", "/chat/completions"];
+const chatPaths = pathsOfApi("chat");
+/** Requests of every API in its smallest form, now and then as a stream, to a judge that may not be there. */
+const apiRequests = apis.map((api) => {
+  const more = fc.record(
+    { stream: fc.boolean(), model: fc.constantFrom("tiny", "nobody") },
+    { requiredKeys: [] },
+  );
+  const valid = fc.tuple(text, more).map(([typed, others]) => ({ ...api.example(typed), ...others }));
+  return post(api.name, pathsOfApi(api.name), asBytes(jsonText(fc.oneof(valid, changed(valid)))));
+});
 const scorePaths = ["/v1/score", "/score"];
 
 /** One request of the mixture. */
 export const fuzzRequest: fc.Arbitrary<FuzzRequest> = fc.oneof(
   { weight: 4, arbitrary: post("chat", chatPaths, asBytes(jsonText(chatBody))) },
   { weight: 4, arbitrary: post("chat", chatPaths, asBytes(jsonText(changed(chatBody)))) },
+  { weight: 3, arbitrary: fc.oneof(...apiRequests) },
   {
     weight: 2,
     arbitrary: post("score", scorePaths, asBytes(jsonText(fc.oneof(scoreBody, changed(scoreBody))))),

@@ -1,5 +1,7 @@
 // Requests with a marker wherever a client may type.
+
 import { chat } from "../judge-server.js";
+import { apiRequests } from "./api-requests.js";
 import { key, marker, type Probe, wrongKey } from "./privacy-leaks.js";
 import { chatPath } from "./raw-socket.js";
 
@@ -10,16 +12,27 @@ export function json(content: unknown, more: object = {}): string {
   return JSON.stringify(chat(content, more));
 }
 
+/** What must hold for every API, each with the status it gets. */
+const ofEveryApi = [
+  ...apiRequests(text).map((sent) => [200, "an answer", sent] as const),
+  ...apiRequests(text, { stream: true }).map((sent) => [200, "a stream", sent] as const),
+  ...apiRequests(text, { model: marker }).map((sent) => [404, "an unknown model", sent] as const),
+  ...apiRequests(text, { stream: marker }).map((sent) => [400, "a stream of a wrong type", sent] as const),
+].map(([status, name, { api, path, body }]) => [`${name} of ${api.name}`, [status, { path, body }]] as const);
+
 /** Where a client may type, each with the status it gets. */
 export const requests: Readonly<Record<string, readonly [number, Probe]>> = {
+  ...Object.fromEntries(ofEveryApi),
   "a judged text and every other field": [
     200,
     { body: json(text, { user: text, stop: [text], metadata: { [marker]: text }, tools: [{ name: text }] }) },
   ],
-  "a stream": [200, { body: json(text, { stream: true }) }],
   "a score": [200, { path: "/v1/score", body: JSON.stringify({ prompts: [text, text] }) }],
-  "a response": [200, { path: "/v1/responses", body: JSON.stringify({ input: text, instructions: text }) }],
-  "a message": [
+  "a response's instructions": [
+    200,
+    { path: "/v1/responses", body: JSON.stringify({ input: text, instructions: text }) },
+  ],
+  "a message's system and user": [
     200,
     { path: "/v1/messages", body: json(text, { system: text, metadata: { user_id: text } }) },
   ],

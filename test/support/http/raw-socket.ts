@@ -1,7 +1,7 @@
 // A client on a bare socket: sends what no HTTP client would, and reads whole answers.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import { ErrorAnswer } from "../../../src/answer/answer-schema.js";
+import { ErrorAnswer } from "../../../src/http/errors.js";
 
 export interface RawAnswer {
   readonly status: number;

@@ -6,7 +6,7 @@ import {
   abstainingVerdict,
   type PrimaryRule,
   primaryRules,
-  renderVerdict,
+  renderCapability,
 } from "../../../src/answer/capability.js";
 import { fixturePath, readJson } from "../../support/fixtures.js";
 import { refusal } from "../../support/refusal.js";
@@ -27,7 +27,7 @@ const boundaries: Readonly<Record<PrimaryRule, string>> = {
 for (const [rule, boundary] of Object.entries(boundaries) as [PrimaryRule, string][]) {
   test(`rule ${rule} is rendered with its boundary ${boundary}`, () => {
     assert.equal(
-      renderVerdict({ crux: "c", primaryRule: rule, pSolve: 0.25 }),
+      renderCapability({ crux: "c", primaryRule: rule, pSolve: 0.25 }),
       `{"crux":"c","primary_rule":"${rule}","capability_boundary":"${boundary}","p_solve":0.25}`,
     );
   });
@@ -44,7 +44,7 @@ test("rules and keys are exactly those of the schema that Switchyard sends", () 
   );
   const { schema } = openai_chat[0]!.body.response_format.json_schema;
   assert.deepEqual(primaryRules, schema.properties.primary_rule.enum);
-  const verdict = JSON.parse(renderVerdict({ crux: "c", primaryRule: "none", pSolve: 0 }));
+  const verdict = JSON.parse(renderCapability({ crux: "c", primaryRule: "none", pSolve: 0 }));
   assert.deepEqual(Object.keys(verdict), schema.required);
 });
 
@@ -62,14 +62,14 @@ describe("p_solve always has a point or an exponent, and is the very number", ()
   for (const [p, text] of cases) {
     test(text, () => {
       assert.ok(
-        renderVerdict({ crux: "c", primaryRule: "SUP-4", pSolve: p }).endsWith(`,"p_solve":${text}}`),
+        renderCapability({ crux: "c", primaryRule: "SUP-4", pSolve: p }).endsWith(`,"p_solve":${text}}`),
       );
     });
   }
   test("any p within 0 and 1", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (p) => {
-        const text = renderVerdict({ crux: "c", primaryRule: "SUP-4", pSolve: p });
+        const text = renderCapability({ crux: "c", primaryRule: "SUP-4", pSolve: p });
         assert.match(text.slice(text.indexOf('"p_solve":') + 10, -1), /^\d+(\.\d+|(\.\d+)?e-\d+)$/);
         assert.equal(JSON.parse(text).p_solve, p === 0 ? 0 : p);
       }),
@@ -79,18 +79,18 @@ describe("p_solve always has a point or an exponent, and is the very number", ()
 
 test("a p_solve that is no probability is a bug, not a verdict", () => {
   for (const pSolve of [Number.NaN, -Number.MIN_VALUE, 1 + Number.EPSILON, Number.POSITIVE_INFINITY]) {
-    refusal("internal", () => renderVerdict({ crux: "c", primaryRule: "SUP-4", pSolve }));
+    refusal("internal", () => renderCapability({ crux: "c", primaryRule: "SUP-4", pSolve }));
   }
 });
 
 test("the crux is escaped as JSON", () => {
   const crux = 'a "quoted" \\ line\nand \u2028 more 🙂';
-  assert.equal(JSON.parse(renderVerdict({ crux, primaryRule: "SUP-4", pSolve: 0.1 })).crux, crux);
+  assert.equal(JSON.parse(renderCapability({ crux, primaryRule: "SUP-4", pSolve: 0.1 })).crux, crux);
 });
 
 test("an abstention is rule none, boundary unmatched, p_solve 0.0", () => {
   assert.equal(
-    renderVerdict(abstainingVerdict("why")),
+    renderCapability(abstainingVerdict("why")),
     '{"crux":"why","primary_rule":"none","capability_boundary":"unmatched","p_solve":0.0}',
   );
 });

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type ErrorCode, JudgeError } from "../../../src/errors.js";
-import { errorEnvelope, messagesErrorEnvelope, wireForm } from "../../../src/http/errors.js";
+import { envelopeOf } from "../../../src/http/apis/apis.js";
+import { openAiEnvelope, statusOf, wordsOf } from "../../../src/http/errors.js";
 
 describe("an error code has its status, and its type in OpenAI's and in Anthropic's words", () => {
   const forms: readonly (readonly [code: ErrorCode, status: number, openai: string, anthropic: string])[] = [
@@ -25,15 +26,33 @@ describe("an error code has its status, and its type in OpenAI's and in Anthropi
   for (const [code, status, openai, anthropic] of forms) {
     test(code, () => {
       const error = new JudgeError(code, { found: "found, wanted, to do" }, { param: "n" });
-      assert.equal(wireForm(error).status, status);
-      assert.deepEqual(JSON.parse(errorEnvelope(error)), {
+      const found = statusOf(error);
+      assert.equal(found, status);
+      assert.ok(wordsOf(found).text !== "" && wordsOf(found).meaning !== "");
+      assert.deepEqual(openAiEnvelope.render(error, found, "r-1"), {
         error: { message: error.message, type: openai, param: "n", code },
       });
-      assert.deepEqual(JSON.parse(messagesErrorEnvelope(error, "r-1")), {
+      assert.deepEqual(envelopeOf("/v1/messages").render(error, found, "r-1"), {
         type: "error",
         error: { type: anthropic, message: error.message },
         request_id: "r-1",
       });
+    });
+  }
+});
+
+test("an error of a connection has the status that it is refused with, in both envelopes", () => {
+  for (const status of [417, 431, 503] as const) {
+    const error = new JudgeError("invalid_request", { found: "found" });
+    const type = status === 503 ? "server_error" : "invalid_request_error";
+    const own = status === 503 ? "overloaded_error" : "invalid_request_error";
+    assert.deepEqual(openAiEnvelope.render(error, status, "r-1"), {
+      error: { message: "found", type, param: null, code: "invalid_request" },
+    });
+    assert.deepEqual(envelopeOf("/messages/x?y").render(error, status, "r-1"), {
+      type: "error",
+      error: { type: own, message: "found" },
+      request_id: "r-1",
     });
   }
 });

@@ -1,4 +1,4 @@
-// What every answer about a judgement carries beside the verdict: headers and the object `prefill_judge`.
+// What an answer tells about a judgement beside the verdict, in the words of the wire.
 import type { Judge } from "../judge/judge-parts.js";
 import type { Judgement } from "../judge/judgement.js";
 import type { TakenEnvelope } from "../prompt/envelope.js";
@@ -14,36 +14,17 @@ export interface Judged {
   readonly totalMs: number;
 }
 
-/** Sets the headers that name who answered. */
-export function setJudgeHeaders(headers: Record<string, string>, judge: Judge): void {
-  headers["x-prefill-judge-model"] = encodeURI(judge.id);
-  headers["x-prefill-judge-checkpoint"] = judge.checkpoint.hash;
-}
-
-/** Sets the headers that name who answered, and what. */
-export function setAnswerHeaders(headers: Record<string, string>, { judge, judgement }: Judged): void {
-  setJudgeHeaders(headers, judge);
-  headers["x-prefill-judge-p-solve"] = String(judgement.pSolve ?? 0);
-  if (judgement.abstained !== null) headers["x-prefill-judge-abstained"] = judgement.abstained;
-}
-
-/** The object `prefill_judge` that stands beside `choices`. */
+/** The object `prefill_judge` that stands beside the verdict. */
 export function answerFacts({ judge, judgement, ignoredParts, envelopes, totalMs }: Judged) {
   const { queue, tokenize, prefill, head } = judgement.milliseconds;
+  const { abstained, ...result } = scoreResult(judgement, envelopes);
   return {
     judge: judge.id,
     checkpoint: judge.checkpoint.hash,
     encoder: judge.encoder.id,
     output: judge.output,
-    p_solve: judgement.pSolve,
-    probabilities: judgement.probabilities,
-    raw: judgement.raw,
-    tokens: judgement.tokens,
-    truncated: judgement.truncated,
+    ...result,
     ignored_parts: ignoredParts,
-    ...(envelopes && { envelopes: [...envelopes] }),
-    cached: judgement.cache === "hit",
-    cache: judgement.cache,
     milliseconds: {
       queue: milliseconds(queue),
       tokenize: milliseconds(tokenize),
@@ -51,6 +32,21 @@ export function answerFacts({ judge, judgement, ignoredParts, envelopes, totalMs
       head: milliseconds(head),
       total: milliseconds(totalMs),
     },
+    abstained,
+  };
+}
+
+/** One judgement, as `/v1/score` and the command `score` give it. */
+export function scoreResult(judgement: Judgement, envelopes: Judged["envelopes"]) {
+  return {
+    p_solve: judgement.pSolve,
+    probabilities: judgement.probabilities,
+    raw: judgement.raw,
+    tokens: judgement.tokens,
+    truncated: judgement.truncated,
+    ...(envelopes && { envelopes: [...envelopes] }),
+    cached: judgement.cache === "hit",
+    cache: judgement.cache,
     abstained: judgement.abstained,
   };
 }

@@ -1,8 +1,12 @@
 // Which requests are a web page's, and which a program's.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { JudgeError } from "../../../src/errors.js";
-import { createPageGuard, isLoopbackAddress, type PageGuardOptions } from "../../../src/http/page-guard.js";
+import type { JudgeError } from "../../../../src/errors.js";
+import {
+  createPageGuard,
+  isLoopbackAddress,
+  type PageGuardOptions,
+} from "../../../../src/http/connection/page-guard.js";
 
 const keyless: PageGuardOptions = {
   address: "127.0.0.1",

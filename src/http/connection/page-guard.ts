@@ -1,24 +1,24 @@
-// Keeps web pages out of a server that asks for no key. A browser on this machine reaches a loopback address for any page: by
-// a name that the page's owner lets point here, or by a request whose answer the page need not read.
+// Keeps web pages out of a server that asks for no key. Any page can make a browser on this machine reach a loopback
+// address: by a name that the page's owner lets point here, or by a request whose answer the page need not read.
 import { BlockList, isIP } from "node:net";
-import { JudgeError } from "../errors.js";
+import { JudgeError } from "../../errors.js";
 
 export interface PageGuardOptions {
   /** the address that the server listens on */
   readonly address: string;
   /** as configured */
   readonly host: string;
-  /** further names of this server; where there are any, they count on every address */
+  /** further names of this server; if there are any, names are checked on every address */
   readonly allowedHosts: readonly string[];
-  /** pages that may; `*`: all */
+  /** pages that may call; `*`: all */
   readonly corsOrigins: readonly string[];
-  /** a page has none, so that all of this is needless */
+  /** whether keys are asked for; no page has one, so the origin is not checked then */
   readonly hasKeys: boolean;
 }
 
 /** What tells a page's request from a program's. */
 export interface PageMarks {
-  /** host and port that the request asks for; programs of HTTP/1.0 need not say */
+  /** host and port that the request asks for; HTTP/1.0 need not say */
   readonly authority: string | undefined;
   /** of the page; only browsers send it */
   readonly origin: string | undefined;
@@ -46,7 +46,7 @@ export function createPageGuard(options: PageGuardOptions): PageGuard {
   const checksHosts = allowedHosts.length > 0 || (isLoopbackAddress(address) && !hasKeys);
   const names = new Set([host, ...allowedHosts].map((name) => hostOf(isIP(name) === 6 ? `[${name}]` : name)));
   const admitsAll = corsOrigins.includes("*");
-  /** most requests ask for the same one as the last */
+  /** kept, since most requests ask for the same host as the last */
   let lastAdmitted = "";
 
   const checkHost = (authority: string) => {

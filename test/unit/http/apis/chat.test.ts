@@ -1,7 +1,7 @@
 // What a chat request must be: tolerant of every option, strict about the user's content.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ChatRequest } from "../../../../src/http/apis/chat-schema.js";
+import { ChatRequest } from "../../../../src/http/apis/chat.js";
 import { invalidRequest } from "../../../../src/http/body/body.js";
 import { judgedText } from "../../../../src/prompt/judged-text.js";
 import { chatDialect, readMessages } from "../../../../src/prompt/message-list.js";
