@@ -1,5 +1,5 @@
-// Which verdict a request wants. The JSON Schema that it gives for the answer tells; a request without a schema that we
-// know wants a capability verdict.
+// Which verdict a request wants, told by the JSON Schema that it gives for the answer. A request without one
+// wants a capability verdict.
 
 /** A JSON Schema that a request wants its answer in, as its API carries it. */
 export interface AnswerFormat {
@@ -17,7 +17,7 @@ const kinds: Readonly<Record<string, VerdictKind>> = {
   EscalationVerdict: "escalation",
 };
 
-/** The name of the schema tells. A schema without a name is known by its properties; any other is the user's own. */
+/** A schema is known by its name, or without a name by its properties. One of the user's own is custom. */
 export function verdictKind(format: AnswerFormat | null): VerdictKind {
   if (format === null) return "capability";
   if (format.name !== null) return Object.hasOwn(kinds, format.name) ? kinds[format.name]! : "capability";
@@ -33,7 +33,7 @@ export function verdictKind(format: AnswerFormat | null): VerdictKind {
 /**
  * The format of a request, or null where it names no JSON Schema.
  *
- * @param format `{type: "json_schema", …}` of any API, with name and schema under `json_schema` or beside `type`
+ * @param format `{type: "json_schema", …}` of any API; name and schema are under `json_schema` or here
  */
 export function readFormat(format: unknown): AnswerFormat | null {
   if (field(format, "type") !== "json_schema") return null;

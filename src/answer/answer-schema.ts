@@ -1,4 +1,5 @@
-// What answer-facts.ts gives, as schemas: the API document is made from them, and tests check every answer against them.
+// What answer-facts.ts gives, as schemas: the API document is made from them, and tests check every answer
+// against them.
 import * as z from "zod";
 import { abstainReasons } from "../judge/abstention-reasons.js";
 

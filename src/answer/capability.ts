@@ -18,7 +18,7 @@ const boundaryOfRule = {
 export type PrimaryRule = keyof typeof boundaryOfRule;
 export const primaryRules = Object.keys(boundaryOfRule) as [PrimaryRule, ...PrimaryRule[]];
 
-/** Steps that a router adds to its threshold for a rule: 0 supported, 1 uncertain or unmatched, 2 unsupported. */
+/** Steps that a router adds to its threshold: 0 supported, 1 uncertain or unmatched, 2 unsupported. */
 export function thresholdSteps(rule: PrimaryRule): number {
   return { supported: 0, uncertain: 1, unmatched: 1, unsupported: 2 }[boundaryOfRule[rule]];
 }
@@ -37,8 +37,8 @@ export function abstainingVerdict(crux: string): CapabilityVerdict {
 }
 
 /**
- * The verdict as the assistant's message: one JSON object with exactly the four keys of the protocol. p_solve always
- * has a decimal point or an exponent, since LiteLLM refuses an integer.
+ * The verdict as the assistant's message: one JSON object with exactly the four keys of the protocol. p_solve
+ * always has a decimal point or an exponent, since LiteLLM refuses an integer.
  *
  * @throws JudgeError `internal` for a p_solve outside of [0, 1]
  */

@@ -1,17 +1,17 @@
-// Which of several models a request goes to, by probability and cost. The one definition of these rules: serving and
-// evaluation share it. Pure.
+// Which of several models a request goes to, by probability and cost. The one definition of these rules:
+// serving and evaluation share it. Pure.
 
 export const choicePolicies = ["tolerance", "max", "utility"] as const;
 
-/** How a model is chosen. `tolerance`: the cheapest of those nearly as likely as the likeliest. `max`: the likeliest. */
+/** How a model is chosen: the cheapest of those nearly as likely as the likeliest, or the likeliest. */
 export type ChoiceRule =
   | { readonly policy: "tolerance"; readonly tolerance: number }
   | { readonly policy: "max" }
   | { readonly policy: "utility"; readonly lambda: number };
 
 /**
- * The cheapest output with p ≥ p_max − tolerance, equality within f64 epsilon. Of equally cheap outputs the likelier wins,
- * then the first.
+ * The cheapest output with p ≥ p_max − tolerance, equality within f64 epsilon. Of equally cheap outputs the
+ * likelier wins, then the first.
  */
 export function chooseByTolerance(
   p: readonly number[],

@@ -1,4 +1,4 @@
-// The fixed sentences of a verdict, read from prompts/crux.json. Placeholders: {judge}, {checkpoint}, {message}.
+// The fixed sentences of a verdict, read from prompts/crux.json, with {judge}, {checkpoint} and {message}.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { type AbstainReason, abstainReasons } from "../judge/abstention-reasons.js";

@@ -1,5 +1,5 @@
-// Checks an answer against the JSON Schema that a request brings. The schema is a stranger's, so it is validated in a
-// thread of its own, where a hostile one holds up no other request.
+// Checks an answer against the JSON Schema that a request brings. The schema is a stranger's, so it is
+// validated in a thread of its own, where a hostile one holds up no other request.
 import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
@@ -14,7 +14,7 @@ const maxHeapMebibytes = 64;
 
 export interface SchemaCheck {
   /**
-   * Whether `schema` takes `answer`. False for what is no schema, is too large, takes too long or points elsewhere.
+   * Whether `schema` takes `answer`. False for one that is malformed, too large, too slow or points elsewhere.
    *
    * @param answer is small, since the configuration makes it
    */

@@ -1,4 +1,4 @@
-// The chat APIs that the server speaks, by name. http/apis has a descriptor of each; `routes check` reads this list.
+// The chat APIs that the server speaks. http/apis has a descriptor of each; `routes check` reads this list.
 
 interface ServedApi {
   /** where the server has it, behind /v1 and without that */

@@ -1,5 +1,5 @@
-// What an operator sets about the verdicts of one judge. The judge itself knows nothing of them; the registry carries them
-// beside it.
+// What an operator sets about the verdicts of one judge. The judge itself knows nothing of them; the registry
+// carries them beside it.
 import type { Judge } from "../judge/judge-parts.js";
 import type { PrimaryRule } from "./capability.js";
 import type { CustomVerdict } from "./custom.js";

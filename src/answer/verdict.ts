@@ -39,8 +39,9 @@ export function reasonNotToJudge(
 }
 
 /**
- * The verdict for a judgement or an abstention. A judge without a custom table answers a request of custom mode with an
- * abstaining capability verdict. That verdict has nothing at the router's selector, so the router's own default decides.
+ * The verdict for a judgement or an abstention. A judge without a custom table answers a request of custom
+ * mode with an abstaining capability verdict. That verdict has nothing at the router's selector, so the
+ * router's own default decides.
  */
 export async function renderVerdict(
   { sentences, schemas }: VerdictParts,

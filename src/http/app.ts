@@ -1,4 +1,4 @@
-// The HTTP surface: request ids, who may ask, which route answers, and every error in the envelope of its API.
+// The HTTP surface: request ids, who may ask, which route answers, and errors in the envelope of their API.
 import { Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { asJudgeError, JudgeError } from "../errors.js";
@@ -121,7 +121,7 @@ function admit({ env: { incoming, pageGuard }, req }: RequestContext): void {
   });
 }
 
-/** Waits for the end of the upload: a client that is still sending would see a reset instead of an early answer. */
+/** Waits for the end of the upload: a client that is still sending would see a reset, not an early answer. */
 async function uploadEnded({ limits }: Service, context: RequestContext): Promise<void> {
   const { incoming } = context.env;
   if (incoming.complete || incoming.destroyed || uploadFault(incoming)) return;

@@ -1,96 +1,42 @@
-// What each error becomes on the wire. One table says, for every status, its words in each envelope and in the API
-// document.
+// What each error becomes on the wire. One table says, for every status, its words in each envelope and in
+// the API document.
 import * as z from "zod";
 import type { ErrorCode, JudgeError } from "../errors.js";
 
 interface Words {
-  /** of the status line */
-  readonly text: string;
-  /** OpenAI's type */
-  readonly type: "invalid_request_error" | "server_error";
   /** Anthropic's type */
-  readonly anthropicType: string;
+  readonly type: string;
   /** for the API document */
   readonly meaning: string;
-  readonly retryAfterSeconds?: number;
 }
 
-const invalid = { type: "invalid_request_error", anthropicType: "invalid_request_error" } as const;
+const invalid = "invalid_request_error";
 const unlessError = 'a judgement abstains instead, unless on_failure = "error"';
 
 const statuses = {
-  400: {
-    ...invalid,
-    text: "Bad Request",
-    meaning: "Malformed: not HTTP, not JSON, a wrong type, no messages.",
-  },
-  401: {
-    ...invalid,
-    text: "Unauthorized",
-    anthropicType: "authentication_error",
-    meaning: "Keys are configured and none of them was given.",
-  },
+  400: { type: invalid, meaning: "Malformed: not HTTP, not JSON, a wrong type, no messages." },
+  401: { type: "authentication_error", meaning: "Keys are configured and none of them was given." },
   403: {
-    ...invalid,
-    text: "Forbidden",
-    anthropicType: "permission_error",
+    type: "permission_error",
     meaning: "From a web page of another origin, or to a Host that is not this server's.",
   },
-  404: { ...invalid, text: "Not Found", anthropicType: "not_found_error", meaning: "Unknown model." },
-  405: {
-    ...invalid,
-    text: "Method Not Allowed",
-    meaning: "This path takes another method; see the header allow.",
-  },
-  408: {
-    ...invalid,
-    text: "Request Timeout",
-    anthropicType: "timeout_error",
-    meaning: "The request was not complete in time.",
-  },
-  409: {
-    ...invalid,
-    text: "Conflict",
-    anthropicType: "conflict_error",
-    meaning: "The new judges cannot serve; those in service stay.",
-  },
-  413: {
-    ...invalid,
-    text: "Content Too Large",
-    anthropicType: "request_too_large",
-    meaning: "The body is over the limit.",
-  },
-  415: { ...invalid, text: "Unsupported Media Type", meaning: "Compressed, or another charset than UTF-8." },
-  417: { ...invalid, text: "Expectation Failed", meaning: "The header Expect asks for something unknown." },
-  426: { ...invalid, text: "Upgrade Required", meaning: "A WebSocket was asked for; there is none." },
-  429: {
-    text: "Too Many Requests",
-    type: "server_error",
-    anthropicType: "rate_limit_error",
-    meaning: `More is asked than can be done; ${unlessError}.`,
-    retryAfterSeconds: 1,
-  },
-  431: { ...invalid, text: "Request Header Fields Too Large", meaning: "The headers are over the limit." },
-  499: { ...invalid, text: "Client Closed Request", meaning: "The client left; nobody reads this." },
-  500: {
-    text: "Internal Server Error",
-    type: "server_error",
-    anthropicType: "api_error",
-    meaning: "A bug of the judge.",
-  },
+  404: { type: "not_found_error", meaning: "Unknown model." },
+  405: { type: invalid, meaning: "This path takes another method, which the header allow names." },
+  408: { type: "timeout_error", meaning: "The request was not complete in time." },
+  409: { type: "conflict_error", meaning: "The new judges cannot serve; those in service stay." },
+  413: { type: "request_too_large", meaning: "The body is over the limit." },
+  415: { type: invalid, meaning: "Compressed, or another charset than UTF-8." },
+  417: { type: invalid, meaning: "The header expect asks for something unknown." },
+  426: { type: invalid, meaning: "A WebSocket was asked for, and there is none." },
+  429: { type: "rate_limit_error", meaning: `More is asked than can be done; ${unlessError}.` },
+  431: { type: invalid, meaning: "The headers are over the limit." },
+  499: { type: invalid, meaning: "The client has left." },
+  500: { type: "api_error", meaning: "A bug of the judge." },
   503: {
-    text: "Service Unavailable",
-    type: "server_error",
-    anthropicType: "overloaded_error",
-    meaning: `Every connection is busy; or the encoder is down or failed, where ${unlessError}.`,
-    retryAfterSeconds: 1,
+    type: "overloaded_error",
+    meaning: `All connections are busy. Or the encoder is down or failed; ${unlessError}.`,
   },
-  504: {
-    text: "Gateway Timeout",
-    type: "server_error",
-    anthropicType: "timeout_error",
-    meaning: `No result before the deadline; ${unlessError}.`,
-  },
+  504: { type: "timeout_error", meaning: `No result before the deadline; ${unlessError}.` },
 } as const satisfies Readonly<Record<number, Words>>;
 export type ErrorStatus = keyof typeof statuses;
 
@@ -130,6 +76,11 @@ export function wordsOf(status: ErrorStatus): Words {
   return statuses[status];
 }
 
+/** OpenAI's type. */
+function openAiType(status: ErrorStatus): "invalid_request_error" | "server_error" {
+  return status === 429 || status >= 500 ? "server_error" : invalid;
+}
+
 /** How one API writes its errors. */
 export interface ErrorEnvelope {
   /** of its schema in the API document */
@@ -152,6 +103,6 @@ export const openAiEnvelope: ErrorEnvelope = {
   name: "Error",
   schema: ErrorAnswer,
   render: ({ message, param, code }, status) => ({
-    error: { message, type: statuses[status].type, param, code },
+    error: { message, type: openAiType(status), param, code },
   }),
 };

@@ -1,4 +1,4 @@
-// The API document (OpenAPI 3.1), made from the routes and from the schemas that check requests and describe answers.
+// The API document (OpenAPI 3.1), made from the routes and their schemas of requests and answers.
 import * as z from "zod";
 import { type ErrorStatus, wordsOf } from "./errors.js";
 import type { NamedSchema, Operation, Route } from "./route.js";

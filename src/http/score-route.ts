@@ -76,7 +76,7 @@ function scorePrompts(
     for await (const batch of scoreBatches(judge, texts, { signal: () => signal, isBulk: true })) {
       for (const judgement of batch) {
         enforceOnFailure(service, judge, judgement);
-        record(service, context, judge, judgement, service.clock() - arrivedMs);
+        record(service, context, { judge, judgement, totalMs: service.clock() - arrivedMs });
       }
       judgements.push(...batch);
     }

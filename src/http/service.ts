@@ -1,6 +1,7 @@
 // What the routes share: the parts the app is made of, and the life of one request.
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
+import type { Judged } from "../answer/answer-facts.js";
 import type { VerdictParts } from "../answer/verdict.js";
 import { JudgeError } from "../errors.js";
 import { isFailure } from "../judge/abstention-reasons.js";
@@ -75,35 +76,19 @@ export function clientSignal({ env: { outgoing } }: RequestContext): AbortSignal
   return controller.signal;
 }
 
-/**
- * Counts a judgement, and logs it once the answer is out: writing a line takes as long as the head.
- *
- * @param totalMs since the request arrived
- */
+/** Counts a judgement, and logs it once the answer is out: writing a line takes as long as the head. */
 export function record(
   service: Service,
   context: RequestContext,
-  judge: Judge,
-  judgement: Judgement,
-  totalMs: number,
+  { judge, judgement, totalMs }: Pick<Judged, "judge" | "judgement" | "totalMs">,
 ): void {
-  const { pSolve, abstained, tokens, truncated, cache, milliseconds } = judgement;
   const requestId = context.get("facts").id;
   // one judgement of several is enough
   if (context.get("outcome") !== "judged")
-    context.set("outcome", abstained === null ? "judged" : "abstained");
+    context.set("outcome", judgement.abstained === null ? "judged" : "abstained");
+  const { probabilities: _, raw: __, ...facts } = judgement;
   setImmediate(() => {
-    const entry = {
-      requestId,
-      judge: judge.id,
-      pSolve,
-      abstained,
-      tokens,
-      truncated,
-      cache,
-      milliseconds,
-      totalMs,
-    };
+    const entry = { requestId, judge: judge.id, ...facts, totalMs };
     service.metrics.judged(entry);
     service.log.judged(entry);
   });

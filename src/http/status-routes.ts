@@ -1,4 +1,4 @@
-// The routes that tell of the server and change it: its models, health, readiness and metrics, and the reload.
+// The routes about the server itself: its models, health, readiness and metrics, and the reload.
 import * as z from "zod";
 import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
 import { openAiEnvelope } from "./errors.js";

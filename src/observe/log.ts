@@ -94,7 +94,7 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     target.flush?.();
   };
   const told: Log = {
-    judged: (entry) => log.info(judgedFields(entry), "judged"),
+    judged: (entry) => log.info(snake(entry), "judged"),
     refused: (entry) => log[entry.status >= 500 ? "error" : "info"](snake(entry), "refused"),
     fault: (entry) => log.warn(snake(entry), "fault"),
     judgeSilent: (entry) => now("error", snake(entry), "judge not ready: no answers come out"),
@@ -117,27 +117,6 @@ export function createLog(target: LogTarget, level: LogLevel): Log {
     closing: (entry) => now("info", snake(entry), "closing"),
   };
   return harmless({ ...told });
-}
-
-/** What `snake` makes of it, ten times as fast: one for every request. */
-function judgedFields(entry: JudgedEntry) {
-  const { queue, tokenize, prefill, head } = entry.milliseconds;
-  return {
-    request_id: entry.requestId,
-    judge: entry.judge,
-    p_solve: entry.pSolve === null ? undefined : rounded(entry.pSolve),
-    abstained: entry.abstained ?? undefined,
-    tokens: entry.tokens,
-    truncated: entry.truncated,
-    cache: entry.cache ?? undefined,
-    milliseconds: {
-      queue: rounded(queue),
-      tokenize: rounded(tokenize),
-      prefill: rounded(prefill),
-      head: rounded(head),
-    },
-    total_ms: rounded(entry.totalMs),
-  };
 }
 
 function rounded(value: number): number {

@@ -1,5 +1,5 @@
-// Reads the list of messages that a chat request or a label carries. It is tolerant, since every client adds options of
-// its own, and it checks only the content of user messages, since no other content is read.
+// Reads the list of messages that a chat request or a label carries. It is tolerant, since every client adds
+// options of its own, and it checks only the content of user messages, since no other content is read.
 import * as z from "zod";
 import type { Content, Message } from "./message.js";
 
@@ -7,7 +7,9 @@ import type { Content, Message } from "./message.js";
 export interface Dialect {
   /** where the list stands in a request */
   readonly list: "messages" | "input";
-  /** types of the parts that hold a string `text`; those of every API, since routers translate between them */
+  /**
+   * types of the parts that hold a string `text`; those of every API, since routers translate between them
+   */
   readonly textTypes: readonly string[];
   /** whether items without a role stand among the messages */
   readonly hasOtherItems: boolean;
@@ -29,7 +31,10 @@ export interface WireMessage {
   readonly content?: unknown;
 }
 
-/** A schema for one message or more. It counts them first: millions of messages must not cost millions of issues. */
+/**
+ * A schema for one message or more. It counts them first: millions of messages must not cost millions of
+ * issues.
+ */
 export function messageList({ hasOtherItems }: Dialect, wrongType = "wanted an array of messages") {
   const role = hasOtherItems ? z.string().nullish() : z.string();
   const message = z.object({ role, content: z.unknown().optional() });

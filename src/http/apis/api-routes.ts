@@ -1,5 +1,5 @@
-// The routes of the chat APIs: a request of any of them is brought to messages and a wanted format, judged, and answered
-// in the API's own words.
+// The routes of the chat APIs: a request of any of them is brought to messages and a wanted format, judged,
+// and answered in the API's own words.
 import type { Judged } from "../../answer/answer-facts.js";
 import { verdictKind } from "../../answer/answer-format.js";
 import { servedApis } from "../../answer/served-apis.js";
@@ -90,8 +90,8 @@ async function answerRequest<Request>(
 /**
  * Judges the request's text, counts and logs the judgement, and sets the headers of the answer.
  *
- * @throws JudgeError `model_not_found`, `client_gone`; `invalid_request` where the judged message is malformed; with
- *   on_failure = "error" the failure
+ * @throws JudgeError `model_not_found`, `client_gone`; `invalid_request` where the judged message is
+ *   malformed; with on_failure = "error" the failure
  */
 async function judgeRequest(
   service: Service,
@@ -110,10 +110,10 @@ async function judgeRequest(
 
     const verdict = await renderVerdict(service, served, made!, format);
     const { judgement } = verdict;
-    const totalMs = service.clock() - arrivedMs;
-    record(service, context, judge, judgement, totalMs);
+    const judged = { judge, judgement, ignoredParts, envelopes, totalMs: service.clock() - arrivedMs };
+    record(service, context, judged);
     service.metrics.unwrapped(judge.id, envelopes ?? []);
     setJudgementHeaders(context, judge, judgement);
-    return { judged: { judge, judgement, ignoredParts, envelopes, totalMs }, text: verdict.text };
+    return { judged, text: verdict.text };
   });
 }

@@ -8,7 +8,7 @@ import { openAiEnvelope } from "../errors.js";
 import type { AnswerParts, Api } from "./api.js";
 import { messageJsonSchema } from "./message-json-schema.js";
 
-// keys that are not read are passed over without a look, here as elsewhere: there may be tens of thousands of them
+// keys that are not read are passed over without a look: there may be tens of thousands of them
 export const ChatRequest = z.object({
   model: z.string().nullish(),
   messages: messageList(chatDialect).meta({ items: messageJsonSchema(chatDialect) }),
@@ -83,7 +83,7 @@ export const chat: Api<ChatRequest> = {
   below: [],
 };
 
-/** For each choice a role chunk, the content and a finish chunk; then the usage chunk when asked for; then [DONE]. */
+/** For each choice a role chunk, the content and a finish chunk; then usage, when asked for; then [DONE]. */
 function renderStream(parts: AnswerParts<ChatRequest>): string {
   const { judged, text, request } = parts;
   const includeUsage = request.stream_options?.include_usage === true;

@@ -1,4 +1,4 @@
-// A message as JSON Schema for the API document: what the checks of prompt/message-list.ts cannot say of themselves.
+// A message as JSON Schema, for the API document: zod cannot derive it from the checks of message-list.ts.
 import { type Dialect, maxItems } from "../../prompt/message-list.js";
 
 export function messageJsonSchema({ textTypes, hasOtherItems }: Dialect) {

@@ -60,7 +60,7 @@ export const messages: Api<MessagesRequest> = {
     schema: MessagesErrorAnswer,
     render: ({ message }, status, requestId) => ({
       type: "error",
-      error: { type: wordsOf(status).anthropicType, message },
+      error: { type: wordsOf(status).type, message },
       request_id: requestId,
     }),
   },
@@ -127,8 +127,8 @@ function renderStream(parts: AnswerParts<MessagesRequest>): string {
 }
 
 /**
- * What the same request would have as its input_tokens. Clients ask how much of a model's window a request takes. A judge
- * reads one message of it, so no request has to be shortened for its sake.
+ * What the same request would have as its input_tokens. Clients ask how much of a model's window a request
+ * takes. A judge reads one message of it, so no request has to be shortened for its sake.
  */
 function respondTokenCount(
   service: Service,

@@ -1,4 +1,4 @@
-// OpenAI's responses. Nothing is stored: the server cannot read what a request leaves out, such as an earlier response.
+// OpenAI's responses. Nothing is stored, so the server cannot read an earlier response that a request names.
 import * as z from "zod";
 import { answerFacts } from "../../answer/answer-facts.js";
 import { field, readFormat } from "../../answer/answer-format.js";

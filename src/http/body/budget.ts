@@ -1,5 +1,5 @@
-// Bounds the bytes of large bodies that are in memory together. A body that finds no room is not read on until others
-// have their answer, in the order of arrival. Small bodies never wait behind large ones.
+// Bounds the bytes of large bodies that are in memory together. A body that finds no room is not read on
+// until others have their answer, in the order of arrival. Small bodies never wait behind large ones.
 import { JudgeError } from "../../errors.js";
 
 export interface BodyBudget {

@@ -1,5 +1,5 @@
-// Tells whether a JSON text holds too many values, before it is parsed: a large body of tiny values takes seconds and
-// gigabytes to parse.
+// Tells whether a JSON text holds too many values, before it is parsed: a large body of tiny values takes
+// seconds and gigabytes to parse.
 
 const quote = 0x22;
 const backslash = 0x5c;

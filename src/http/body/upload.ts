@@ -12,7 +12,7 @@ export interface BodyLimits {
   readonly budget?: BodyBudget;
 }
 
-/** A body may wait for room for so many times as long as its reading may take: the wait is not its client's fault. */
+/** A body may wait for room so many times as long as it may take, since the wait is not its client's fault. */
 const roomWaits = 10;
 
 /** How long a body may take in all. */
@@ -23,14 +23,14 @@ export function maxUploadMs(requestTimeoutMs: number): number {
 /** Bodies up to this size are read at once, so that a router's requests never wait behind large ones. */
 const alwaysReadBytes = 64 * 2 ** 10;
 
-/** glibc gives blocks of this size back to the system when they are freed, and may keep smaller ones (M_MMAP_THRESHOLD). */
+/** glibc gives freed blocks of this size back to the system; it may keep smaller ones (M_MMAP_THRESHOLD). */
 const givenBackBytes = 33 * 2 ** 20;
 /** A body of this size is worth such a block, of which only what is written takes memory. */
 const worthwhileBytes = 4 * 2 ** 20;
 
 /**
- * @throws JudgeError `body_too_large` after the upload has been drained, `request_timeout`, `overloaded`, `client_gone`,
- *   or what its upload broke off with
+ * @throws JudgeError `body_too_large` after the upload has been drained, `request_timeout`, `overloaded`,
+ *   `client_gone`, or what its upload broke off with
  */
 export async function readUpload(incoming: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const { maxBodyBytes } = limits;
@@ -43,8 +43,9 @@ export async function readUpload(incoming: IncomingMessage, limits: BodyLimits):
 }
 
 /**
- * Reads a body into one buffer. The memory of many small buffers would not come back, since other blocks lie among them.
- * What is past the limit is read and thrown away, since a client that is still sending would miss the answer.
+ * Reads a body into one buffer. The memory of many small buffers would not come back, since other blocks lie
+ * among them. What is past the limit is read and thrown away, since a client that is still sending would miss
+ * the answer.
  *
  * @param declared a buffer of the size that the headers tell; null: they do not tell it
  */
@@ -121,7 +122,7 @@ function grown(start: Buffer, next: Buffer, size: number): Buffer {
   return larger;
 }
 
-/** Waits for room for so many bytes, which is given back with the answer. The body is not read on meanwhile. */
+/** Waits for room, which is given back with the answer. The body is not read on meanwhile. */
 async function roomFor(
   incoming: IncomingMessage,
   bytes: number,

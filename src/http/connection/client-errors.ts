@@ -1,12 +1,12 @@
-// What Node's parser gave up on. A broken body is the matter of its own request. Anything else that no route ever sees is
-// refused here; behind requests that still wait for their answers it only ends the connection after them.
-import type { ServerResponse } from "node:http";
+// What Node's parser gave up on. A broken body is refused by its own request. Anything else is refused here;
+// where answers are due on the connection, it only ends the connection after them.
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { JudgeError } from "../../errors.js";
 import type { Protocol } from "../../observe/log.js";
 import { envelopeOf } from "../apis/apis.js";
-import { type ErrorStatus, statusOf, wordsOf } from "../errors.js";
+import { type ErrorStatus, statusOf } from "../errors.js";
 import { breakUpload, newestRequest } from "./connection.js";
 
 /** An error of Node's parser, with the bytes that it could not read. */
@@ -63,13 +63,9 @@ export function createClientErrors(onRefusal: OnRefusal, maxHeaderBytes: number)
 export function endAfterAnswers(socket: Duplex): boolean {
   const outgoing = newestRequest(socket)?.outgoing;
   if (outgoing === undefined || outgoing.writableFinished) return false;
-  if (outgoing.shouldKeepAlive) endAfter(outgoing, socket);
-  return true;
-}
-
-function endAfter(outgoing: ServerResponse, socket: Duplex): void {
+  if (outgoing.shouldKeepAlive) outgoing.once("finish", () => (socket as Socket).destroySoon());
   outgoing.shouldKeepAlive = false;
-  outgoing.once("finish", () => (socket as Socket).destroySoon());
+  return true;
 }
 
 function refusalOf(error: ParseError, socket: Socket, maxHeaderBytes: number): Refusal {
@@ -117,7 +113,7 @@ export function refuseSocket(
   const id = onRefusal(error, status, protocol);
   const body = JSON.stringify(envelopeOf(target).render(error, status, id));
   socket.end(
-    `HTTP/1.1 ${status} ${wordsOf(status).text}\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
   setTimeout(() => socket.destroy(), lingerMs).unref();

@@ -1,4 +1,4 @@
-// What Node's server knows of a connection and does not tell: its newest request, and that an upload broke off.
+// What Node's server does not tell of a connection: its newest request, and that an upload broke off.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { JudgeError } from "../../errors.js";
@@ -23,7 +23,7 @@ export function newestRequest(socket: Duplex): Exchange | undefined {
   return newest.get(socket);
 }
 
-/** The rest of the request will not come: whoever reads it is told, and the connection ends with its answer. */
+/** Tells whoever reads the request that the rest will not come. Its answer is the connection's last. */
 export function breakUpload({ incoming, outgoing }: Exchange, error: JudgeError): void {
   outgoing.shouldKeepAlive = false;
   faults.set(incoming, error);

@@ -1,5 +1,5 @@
-// Opens the port and closes it again. Its timeouts suit clients that keep idle sockets for 90 s. What no route ever sees,
-// since it is not a request we take, gets its answer here, in the envelope of the path's API.
+// Opens the port and closes it again. Its timeouts suit clients that keep idle sockets for 90 s. It answers
+// what no route ever sees, in the envelope of the path's API.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -47,7 +47,7 @@ export interface Listening {
   readonly port: number;
   /** whether only this machine reaches it */
   readonly isLoopback: boolean;
-  /** Stops accepting, ends idle connections, waits for running answers; ends those that take longer than `graceMs`. */
+  /** Stops accepting, ends idle connections, and waits for running answers for at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Keeps web pages out of a server that asks for no key. Any page can make a browser on this machine reach a loopback
-// address: by a name that the page's owner lets point here, or by a request whose answer the page need not read.
+// Keeps web pages out of a server that asks for no key. Any page can make a browser on this machine reach a
+// loopback address: by a name that its owner lets point here, or by a request whose answer it need not read.
 import { BlockList, isIP } from "node:net";
 import { JudgeError } from "../../errors.js";
 

@@ -1,5 +1,5 @@
-// Who keeps a connection. When places run out, the connection that has been idle for longest makes way, so that silent
-// clients lock nobody out. A client that does not take its answer loses its place.
+// Who keeps a connection. When places run out, the connection that has been idle for longest makes way, so
+// that silent clients lock nobody out. A client that does not take its answer loses its place.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Closing } from "../../observe/metrics.js";
