@@ -23,7 +23,7 @@ export function thresholdSteps(rule: PrimaryRule): number {
   return { supported: 0, uncertain: 1, unmatched: 1, unsupported: 2 }[boundaryOfRule[rule]];
 }
 
-export interface CapabilityVerdict {
+interface CapabilityVerdict {
   /** a fixed sentence; never the user's text */
   readonly crux: string;
   readonly primaryRule: PrimaryRule;

@@ -4,7 +4,7 @@ import { JudgeError } from "../errors.js";
 import { type ChoiceRule, chooseByRule } from "./choice.js";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-export type JsonObject = Readonly<Record<string, Json>>;
+type JsonObject = Readonly<Record<string, Json>>;
 
 /** The table [judges.NAME.custom], as configured. */
 export interface CustomSettings {

@@ -1,6 +1,6 @@
 // The API document (OpenAPI 3.1), made from the routes and their schemas of requests and answers.
 import * as z from "zod";
-import { type ErrorStatus, wordsOf } from "./errors.js";
+import { type ErrorStatus, openAiEnvelope, wordsOf } from "./errors.js";
 import type { NamedSchema, Operation, Route } from "./route.js";
 import type { Service } from "./service.js";
 
@@ -44,7 +44,7 @@ export function openApiDocument({ version, access }: Service, routes: readonly R
 type Reference = (schema: NamedSchema, io?: "input" | "output") => object;
 
 function describe({ name, path, isGuarded }: Route, operation: Operation, reference: Reference) {
-  const { summary, description, request, answers, errors } = operation;
+  const { summary, description, request, answer, headers = {}, errors = openAiEnvelope } = operation;
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
     name: parameter,
     in: "path",
@@ -54,39 +54,34 @@ function describe({ name, path, isGuarded }: Route, operation: Operation, refere
   const json = (schema: object, example?: object) => ({
     "application/json": { schema, ...(example && { example }) },
   });
+  const answered = {
+    description: summary,
+    headers: mapped(headers, (text) => ({ description: text, schema: { type: "string" } })),
+    content: {
+      ...(answer.json && json(reference(answer.json))),
+      ...mapped(answer.others ?? {}, (schema) => ({ schema })),
+    },
+  };
   const refusals = [...anyRefusals, ...operation.refusals, ...(isGuarded ? [401 as const] : [])];
+  const refused = (status: ErrorStatus) => ({
+    description: wordsOf(status).meaning,
+    content: json(reference(errors)),
+  });
   return {
     operationId: name,
     summary,
     ...(description !== undefined && { description }),
-    ...(parameters.length > 0 && { parameters }),
+    parameters,
     ...(request && {
       requestBody: { required: true, content: json(reference(request, "input"), request.example) },
     }),
     responses: {
-      ...Object.fromEntries(
-        refusals.map((status) => [
-          status,
-          { description: wordsOf(status).meaning, content: json(reference(errors)) },
-        ]),
-      ),
-      ...Object.fromEntries(
-        Object.entries(answers).map(([status, answer]) => {
-          const others = Object.entries(answer.others ?? {}).map(([type, schema]) => [type, { schema }]);
-          const headers = Object.entries(answer.headers ?? {}).map(([header, text]) => [
-            header,
-            { description: text, schema: { type: "string" } },
-          ]);
-          return [
-            status,
-            {
-              description: answer.description,
-              ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
-              content: { ...(answer.json && json(reference(answer.json))), ...Object.fromEntries(others) },
-            },
-          ];
-        }),
-      ),
+      ...Object.fromEntries(refusals.map((status) => [status, refused(status)])),
+      ...Object.fromEntries([200, ...(operation.answerStatuses ?? [])].map((status) => [status, answered])),
     },
   };
+}
+
+function mapped<T>(values: Readonly<Record<string, T>>, map: (value: T) => object) {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 }

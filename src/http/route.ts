@@ -26,20 +26,16 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly request?: NamedSchema & { readonly example?: object };
-  /** answers that are no refusals, by status */
-  readonly answers: Readonly<Record<number, Answer>>;
+  /** what an answer holds: JSON of a schema, or what these schemas of other media types say */
+  readonly answer: { readonly json?: NamedSchema; readonly others?: Readonly<Record<string, object>> };
+  /** descriptions of the answer's headers */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** statuses beside 200 that have such an answer too */
+  readonly answerStatuses?: readonly number[];
   /** refusals beside those that any route may give */
   readonly refusals: readonly ErrorStatus[];
-  readonly errors: ErrorEnvelope;
-}
-
-interface Answer {
-  readonly description: string;
-  readonly json?: NamedSchema;
-  /** schemas by media type */
-  readonly others?: Readonly<Record<string, object>>;
-  /** descriptions by header */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** absent: OpenAI's */
+  readonly errors?: ErrorEnvelope;
 }
 
 /** Refusals of every route that reads a body and needs an encoder. */

@@ -1,7 +1,6 @@
 // All routes of the server.
 import { apiRoutes } from "./apis/api-routes.js";
 import { apis } from "./apis/apis.js";
-import { openAiEnvelope } from "./errors.js";
 import { openApiDocument } from "./openapi.js";
 import type { Route } from "./route.js";
 import { scoreRoute } from "./score-route.js";
@@ -23,9 +22,8 @@ export function routesOf(service: Service): Route[] {
     isGuarded: false,
     operation: {
       summary: "This document",
-      answers: { 200: { description: "OpenAPI 3.1", others: { "application/json": { type: "object" } } } },
+      answer: { others: { "application/json": { type: "object" } } },
       refusals: [503],
-      errors: openAiEnvelope,
     },
     handler(context) {
       document ??= JSON.stringify(openApiDocument(service, [...routes, documentRoute]));

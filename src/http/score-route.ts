@@ -6,7 +6,6 @@ import type { Judgement } from "../judge/judgement.js";
 import { scoreBatches } from "../judge/score.js";
 import { promptText } from "../prompt/judged-text.js";
 import { readBody } from "./body/body.js";
-import { openAiEnvelope } from "./errors.js";
 import { encoderRefusals, type Route } from "./route.js";
 import {
   clientSignal,
@@ -42,16 +41,10 @@ export function scoreRoute(service: Service): Route {
     path: "/v1/score",
     isGuarded: true,
     operation: {
-      summary: "Probabilities for a list of prompts",
+      summary: "Probabilities for a list of prompts: one result per prompt, in order",
       request: { name: "ScoreRequest", schema: ScoreRequest },
-      answers: {
-        200: {
-          description: "One result per prompt, in order.",
-          json: { name: "ScoreAnswer", schema: ScoreAnswer },
-        },
-      },
+      answer: { json: { name: "ScoreAnswer", schema: ScoreAnswer } },
       refusals: encoderRefusals,
-      errors: openAiEnvelope,
     },
     async handler(context) {
       const request = await readBody(context.env.incoming, ScoreRequest, service.limits);

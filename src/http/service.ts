@@ -39,7 +39,7 @@ export interface Service extends VerdictParts {
   readonly version: string;
 }
 
-export interface RequestFacts {
+interface RequestFacts {
   readonly id: string;
   /** on the service's clock */
   readonly arrivedMs: number;

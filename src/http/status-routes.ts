@@ -1,7 +1,6 @@
 // The routes about the server itself: its models, health, readiness and metrics, and the reload.
 import * as z from "zod";
 import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
-import { openAiEnvelope } from "./errors.js";
 import type { Route } from "./route.js";
 import type { Service } from "./service.js";
 
@@ -17,87 +16,70 @@ export const Health = z.strictObject({ status: z.literal("ok") });
 export const Readiness = z.strictObject({ ready: z.boolean(), judges: z.record(z.string(), z.boolean()) });
 
 export function statusRoutes(service: Service): Route[] {
-  return [...modelRoutes(service), ...healthRoutes(service), metricsRoute(service), reloadRoute(service)];
+  return [...modelRoutes(service), ...healthRoutes(service), reloadRoute(service)];
 }
 
 /** Judges and their aliases as OpenAI's model objects. */
 function modelRoutes({ judges, startedSeconds }: Service): Route[] {
-  const errors = openAiEnvelope;
-  const shared = { method: "GET", isGuarded: true } as const;
-  const toModel = (id: string) => ({
-    id,
-    object: "model" as const,
-    created: startedSeconds,
-    owned_by: "prefill-judge",
-  });
+  const guarded = { method: "GET", isGuarded: true } as const;
+  const owned_by = "prefill-judge";
+  const toModel = (id: string) => ({ id, object: "model", created: startedSeconds, owned_by });
   return [
     {
-      ...shared,
+      ...guarded,
       name: "models",
       path: "/v1/models",
       operation: {
         summary: "Judges and their aliases",
-        answers: {
-          200: { description: "All of them.", json: { name: "ModelList", schema: ModelList } },
-        },
+        answer: { json: { name: "ModelList", schema: ModelList } },
         refusals: [503],
-        errors,
       },
       handler: (context) => context.json({ object: "list", data: judges.current.names.map(toModel) }),
     },
     {
-      ...shared,
+      ...guarded,
       name: "model",
       path: "/v1/models/{id}",
       operation: {
         summary: "One judge or alias",
-        answers: { 200: { description: "It is there.", json: { name: "Model", schema: Model } } },
+        answer: { json: { name: "Model", schema: Model } },
         refusals: [404, 503],
-        errors,
       },
       handler(context) {
         const name = context.req.param("id") ?? "";
         // default_judge answers an unknown name in a chat, but not here
         if (judges.current.lookUp(name) !== null) return context.json(toModel(name));
-        throw new JudgeError(
-          "model_not_found",
-          { found: "no judge has this name", remedy: "GET /v1/models lists them" },
-          { param: "model" },
-        );
+        const text = { found: "no judge has this name", remedy: "GET /v1/models lists them" };
+        throw new JudgeError("model_not_found", text, { param: "model" });
       },
     },
   ];
 }
 
-function healthRoutes({ judges, draining }: Service): Route[] {
-  const errors = openAiEnvelope;
-  const shared = { method: "GET", isGuarded: false } as const;
-  const json = { name: "Readiness", schema: Readiness };
+function healthRoutes({ judges, draining, metrics, metricsNeedKey }: Service): Route[] {
+  const open = { method: "GET", isGuarded: false } as const;
   return [
     {
-      ...shared,
+      ...open,
       name: "health",
       path: "/health",
       operation: {
         summary: "200 while the process lives",
-        answers: { 200: { description: "It lives.", json: { name: "Health", schema: Health } } },
+        answer: { json: { name: "Health", schema: Health } },
         refusals: [],
-        errors,
       },
       handler: (context) => context.json({ status: "ok" }),
     },
     {
-      ...shared,
+      ...open,
       name: "ready",
       path: "/ready",
       operation: {
-        summary: "200 while every judge can answer",
-        answers: {
-          200: { description: "ready", json },
-          503: { description: "starting, ending, or an encoder is down", json },
-        },
+        summary:
+          "200 while every judge can answer; 503 at the start, at the end, or while an encoder is down",
+        answer: { json: { name: "Readiness", schema: Readiness } },
+        answerStatuses: [503],
         refusals: [],
-        errors,
       },
       handler(context) {
         const registry = judges.current;
@@ -106,24 +88,20 @@ function healthRoutes({ judges, draining }: Service): Route[] {
         return context.json({ ready, judges: Object.fromEntries(readiness) }, ready ? 200 : 503);
       },
     },
-  ];
-}
-
-function metricsRoute({ metrics, metricsNeedKey }: Service): Route {
-  return {
-    name: "metrics",
-    method: "GET",
-    path: "/metrics",
-    isGuarded: metricsNeedKey,
-    operation: {
-      summary: "Metrics for Prometheus",
-      answers: { 200: { description: "text", others: { "text/plain": { type: "string" } } } },
-      refusals: [503],
-      errors: openAiEnvelope,
+    {
+      ...open,
+      name: "metrics",
+      path: "/metrics",
+      isGuarded: metricsNeedKey,
+      operation: {
+        summary: "Metrics for Prometheus",
+        answer: { others: { "text/plain": { type: "string" } } },
+        refusals: [503],
+      },
+      handler: async (context) =>
+        context.body(await metrics.render(), 200, { "content-type": metrics.contentType }),
     },
-    handler: async (context) =>
-      context.body(await metrics.render(), 200, { "content-type": metrics.contentType }),
-  };
+  ];
 }
 
 /** Off (404) without an admin key. The keys of clients do not open it. */

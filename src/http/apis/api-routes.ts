@@ -39,14 +39,8 @@ export function apiRoutes<Request>(service: Service, api: Api<Request>): Route[]
           "in the request is accepted and ignored. A well-formed request that cannot be judged gets 200 with an " +
           `abstaining verdict (see x-prefill-judge-abstained). ${api.description}`,
         request: { ...request, example: api.example("What is the capital of France?") },
-        answers: {
-          200: {
-            description: "A verdict, or an abstention.",
-            json: api.answer,
-            others: { "text/event-stream": eventSchema(api.event) },
-            headers: judgementHeaders,
-          },
-        },
+        answer: { json: api.answer, others: { "text/event-stream": eventSchema(api.event) } },
+        headers: judgementHeaders,
       },
       handler: async (context) => await answerRequest(service, context, api, await read(context)),
     },
@@ -59,7 +53,7 @@ export function apiRoutes<Request>(service: Service, api: Api<Request>): Route[]
           ...refused,
           summary: sub.summary,
           request,
-          answers: { 200: { description: sub.summary, json: sub.answer } },
+          answer: { json: sub.answer },
         },
         handler: async (context) => context.json(await sub.respond(service, context, await read(context))),
       }),

@@ -53,7 +53,7 @@ export interface Api<Request = unknown> {
   readonly below: readonly SubPath<Request>[];
 }
 
-export interface SubPath<Request> {
+interface SubPath<Request> {
   readonly name: string;
   /** begins with a slash */
   readonly path: string;

@@ -11,14 +11,14 @@ export interface BodyBudget {
   take(bytes: number): BodyPlace;
 }
 
-export interface BodyPlace {
+interface BodyPlace {
   /** Resolves once there is room. */
   readonly room: Promise<void>;
   /** Gives the room back, or the wish for it. */
   release(): void;
 }
 
-export interface BodyBudgetOptions {
+interface BodyBudgetOptions {
   readonly maxBytes: number;
   /** whether a body that finds no room is refused; a router hands the refusal to its user */
   readonly refuses: boolean;

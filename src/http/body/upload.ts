@@ -62,7 +62,7 @@ function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer
       reject(error);
     };
     const flow = () => {
-      timer = setTimeout(() => fail(tooSlow("send it faster")), requestTimeoutMs);
+      timer = setTimeout(() => fail(tooSlow()), requestTimeoutMs);
       incoming.resume();
     };
     const finish = () => {
@@ -152,10 +152,10 @@ async function roomFor(
   }
 }
 
-function tooSlow(remark: string): JudgeError {
-  return new JudgeError("request_timeout", { found: "the request was not complete in time", remedy: remark });
+export function tooSlow(remedy = "send it faster"): JudgeError {
+  return new JudgeError("request_timeout", { found: "the request was not complete in time", remedy });
 }
 
-function clientGone(cause?: Error): JudgeError {
+export function clientGone(cause?: Error): JudgeError {
   return new JudgeError("client_gone", { found: "the client left while it sent the body" }, { cause });
 }

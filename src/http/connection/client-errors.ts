@@ -6,7 +6,8 @@ import type { Duplex } from "node:stream";
 import { JudgeError } from "../../errors.js";
 import type { Protocol } from "../../observe/log.js";
 import { envelopeOf } from "../apis/apis.js";
-import { type ErrorStatus, statusOf } from "../errors.js";
+import { clientGone, tooSlow } from "../body/upload.js";
+import type { ErrorStatus } from "../errors.js";
 import { breakUpload, newestRequest } from "./connection.js";
 
 /** An error of Node's parser, with the bytes that it could not read. */
@@ -44,19 +45,23 @@ const lingerMs = 1000;
 /** A listener of the server's `clientError`. */
 export function createClientErrors(onRefusal: OnRefusal, maxHeaderBytes: number) {
   return (error: ParseError, socket: Socket): void => {
+    const request = newestRequest(socket);
+    const isUploading = request?.incoming.complete === false;
     if (!socket.writable || error.code === "ECONNRESET") {
       socket.destroy();
-      return;
-    }
-    const request = newestRequest(socket);
-    if (request !== undefined && !request.incoming.complete && !request.outgoing.headersSent) {
+    } else if (isUploading && !request.outgoing.headersSent) {
       breakUpload(request, brokenUpload(error));
     } else if (!endAfterAnswers(socket)) {
-      // the parser tells the target of a request whose headers are too large
-      const target = /^[A-Z]+ (\/\S*)/.exec(error.rawPacket?.toString("latin1", 0, 256) ?? "")?.[1];
-      refuseSocket(socket, refusalOf(error, socket, maxHeaderBytes), onRefusal, target);
+      // an answer that came before its request's end is its only one
+      if (isUploading) socket.destroy();
+      else refuseSocket(socket, refusalOf(error, socket, maxHeaderBytes), onRefusal, targetOf(error));
     }
   };
+}
+
+/** The target of a request whose headers are too large. */
+function targetOf({ rawPacket }: ParseError): string | undefined {
+  return /^[A-Z]+ (\/\S*)/.exec(rawPacket?.toString("latin1", 0, 256) ?? "")?.[1];
 }
 
 /** Ends a connection on which answers are due once they are out. False where none is due. */
@@ -70,7 +75,7 @@ export function endAfterAnswers(socket: Duplex): boolean {
 
 function refusalOf(error: ParseError, socket: Socket, maxHeaderBytes: number): Refusal {
   const invalid = (found: string) => new JudgeError("invalid_request", { found });
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return { error: tooSlow(), status: statusOf(tooSlow()) };
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return { error: tooSlow(), status: 408 };
   if (error.code === "HPE_HEADER_OVERFLOW") {
     const found = `the headers have more than ${maxHeaderBytes} bytes`;
     const remedy = "send fewer, or raise server.max_header_bytes";
@@ -88,19 +93,9 @@ function refusalOf(error: ParseError, socket: Socket, maxHeaderBytes: number): R
 
 function brokenUpload({ code }: NodeJS.ErrnoException): JudgeError {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return tooSlow();
-  if (code === "HPE_INVALID_EOF_STATE") {
-    return new JudgeError("client_gone", { found: "the client left while it sent the body" });
-  }
-  return new JudgeError("invalid_request", {
-    found: "the body does not come as its headers say: its chunks are broken",
-  });
-}
-
-function tooSlow(): JudgeError {
-  return new JudgeError("request_timeout", {
-    found: "the request was not complete in time",
-    remedy: "send it faster",
-  });
+  if (code === "HPE_INVALID_EOF_STATE") return clientGone();
+  const found = "the body does not come as its headers say: its chunks are broken";
+  return new JudgeError("invalid_request", { found });
 }
 
 /** Writes a refusal as the connection's last answer. */

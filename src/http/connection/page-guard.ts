@@ -17,7 +17,7 @@ export interface PageGuardOptions {
 }
 
 /** What tells a page's request from a program's. */
-export interface PageMarks {
+interface PageMarks {
   /** host and port that the request asks for; HTTP/1.0 need not say */
   readonly authority: string | undefined;
   /** of the page; only browsers send it */

@@ -4,14 +4,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Closing } from "../../observe/metrics.js";
 
-export interface PlacesOptions {
+interface PlacesOptions {
   readonly maxConnections: number;
   /** an answer that has been lying there for so many looks has lain too long */
   readonly maxLooks: number;
   onClosed(reason: Closing): void;
 }
 
-export interface Places {
+interface Places {
   connected(socket: Socket): void;
   /** Whether the request's connection has a place. Without one, only probes are answered. */
   requested(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
