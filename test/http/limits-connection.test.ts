@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { apiRequests } from "../support/http/api-requests.js";
 import { assertEnvelope, chatPath, postHead, rawClient } from "../support/http/raw-socket.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 
@@ -81,6 +82,24 @@ describe("what is not a request", () => {
       client.close();
     });
   }
+
+  test("is refused in the envelope of the API whose path it names, where that can be told", async () => {
+    const tooLarge = `X-Large: ${"a".repeat(20_000)}`;
+    for (const { api, path } of apiRequests("Hi")) {
+      for (const [bytes, status] of [
+        [postHead(path, 2, [tooLarge]), 431],
+        [postHead(path, 2, ["Expect: 200-ok"]), 417],
+        [postHead(path, 2).replace("Host: localhost\r\n", ""), 400],
+      ] as const) {
+        const client = rawClient(server.url);
+        await client.write(bytes);
+        const answer = await client.answer();
+        assert.equal(answer?.status, status, path);
+        assert.ok(api.errors.schema.safeParse(JSON.parse(answer!.body)).success, answer!.body);
+        client.close();
+      }
+    }
+  });
 
   const proxyVersion2 = Buffer.from("0d0a0d0a000d0a515549540a21110010cb007101cb007101c35000501f90", "hex");
   for (const [name, protocol, bytes, says] of [

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fixturePath, readJson } from "../support/fixtures.js";
-import { chat, type JudgeServer, startJudgeServer } from "../support/judge-server.js";
+import { apiRequests } from "../support/http/api-requests.js";
+import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 import { readCompletion, readError, readVerdict } from "../support/verdict.js";
 
 let server: JudgeServer;
@@ -254,6 +255,28 @@ test("every request of other formats that Switchyard 0.3.0 sends gets a verdict 
       path,
     );
     await response.arrayBuffer();
+  }
+});
+
+test("what is at an API's path or below it is refused in that API's envelope, whatever is wrong", async () => {
+  const small = await startJudgeServer(`[server]\nmax_body_bytes = 1024\n${tinyConfig}`, {}, false);
+  try {
+    for (const { api, path, body } of apiRequests("Hi", { metadata: "x".repeat(2000) })) {
+      const taken = [path, ...api.below.map((sub) => path + sub.path)];
+      for (const [method, paths, status] of [
+        ["POST", [`${path}/`, `${path}/nonsense`, `${path}/a/b`], 404],
+        ["GET", taken, 405],
+        ["POST", taken, 413],
+      ] as const) {
+        for (const place of paths) {
+          const response = await fetch(small.url + place, { method, ...(method === "POST" && { body }) });
+          assert.equal(response.status, status, `${method} ${place}`);
+          assert.ok(api.errors.schema.safeParse(await response.json()).success, `${method} ${place}`);
+        }
+      }
+    }
+  } finally {
+    await small.close();
   }
 });
 
