@@ -1,6 +1,6 @@
 // What an operator sets about the verdicts of one judge. The judge itself knows nothing of them; the registry
 // carries them beside it.
-import type { Judge } from "../judge/judge-parts.js";
+import type { Served } from "../judge/registry.js";
 import type { PrimaryRule } from "./capability.js";
 import type { CustomVerdict } from "./custom.js";
 import type { Escalation } from "./escalation.js";
@@ -14,8 +14,4 @@ export interface VerdictSettings {
   readonly custom: CustomVerdict | null;
 }
 
-/** A judge in service, and how its judgements become verdicts. */
-export interface ServedJudge {
-  readonly judge: Judge;
-  readonly verdict: VerdictSettings;
-}
+export type ServedJudge = Served<VerdictSettings>;

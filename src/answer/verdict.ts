@@ -2,13 +2,14 @@
 import type { AbstainReason } from "../judge/abstention-reasons.js";
 import type { Judge } from "../judge/judge-parts.js";
 import { abstained, type Judgement } from "../judge/judgement.js";
+import type { Judged } from "./answer-facts.js";
 import { type AnswerFormat, type VerdictKind, verdictKind } from "./answer-format.js";
 import { abstainingVerdict, renderCapability } from "./capability.js";
 import { type CruxSentences, crux } from "./crux.js";
 import { type CustomVerdict, chooseGroup, renderCustom } from "./custom.js";
 import { renderEscalation } from "./escalation.js";
 import type { SchemaCheck } from "./schema-check.js";
-import type { ServedJudge } from "./verdict-settings.js";
+import type { ServedJudge, VerdictSettings } from "./verdict-settings.js";
 
 export interface Verdict {
   /** a JSON object */
@@ -57,14 +58,17 @@ export async function renderVerdict(
     const reason = cruxOf(sentences, judge, judgement);
     return { text: renderEscalation(verdict.escalation, reason), judgement };
   }
-  return { text: capabilityText(sentences, { judge, verdict }, judgement), judgement };
+  return { text: capabilityText(sentences, { judge, judgement, ...verdict }), judgement };
 }
 
 /** The capability verdict for a judgement or an abstention. */
 export function capabilityText(
   sentences: CruxSentences,
-  { judge, verdict: { primaryRule } }: ServedJudge,
-  judgement: Judgement,
+  {
+    judge,
+    judgement,
+    primaryRule,
+  }: Pick<VerdictSettings, "primaryRule"> & Pick<Judged, "judge" | "judgement">,
 ): string {
   const sentence = cruxOf(sentences, judge, judgement);
   const { pSolve } = judgement;

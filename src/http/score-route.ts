@@ -59,7 +59,7 @@ function scorePrompts(
   request: z.infer<typeof ScoreRequest>,
 ): Promise<z.infer<typeof ScoreAnswer>> {
   return withRegistry(service, async (registry) => {
-    const judge = registry.find(request.model);
+    const { judge } = registry.find(request.model);
     const judgements: Judgement[] = [];
     const { arrivedMs } = context.get("facts");
     const signal = clientSignal(context);

@@ -3,6 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import type { Judged } from "../answer/answer-facts.js";
 import type { VerdictParts } from "../answer/verdict.js";
+import type { VerdictSettings } from "../answer/verdict-settings.js";
 import { JudgeError } from "../errors.js";
 import { isFailure } from "../judge/abstention-reasons.js";
 import type { Judge } from "../judge/judge-parts.js";
@@ -16,7 +17,7 @@ import type { BodyLimits } from "./body/upload.js";
 import type { PageGuard } from "./connection/page-guard.js";
 
 export interface Service extends VerdictParts {
-  readonly judges: LiveRegistry;
+  readonly judges: LiveRegistry<VerdictSettings>;
   /** what becomes of a well-formed request that cannot be judged */
   readonly onFailure: "abstain" | "error";
   readonly access: Access;
@@ -54,7 +55,7 @@ export type RequestContext = Context<AppEnv>;
 /** Runs `work` with the present judges, which a reload leaves as they are until `work` has ended. */
 export async function withRegistry<T>(
   service: Service,
-  work: (registry: Registry) => Promise<T>,
+  work: (registry: Registry<VerdictSettings>) => Promise<T>,
 ): Promise<T> {
   const lease = service.judges.acquire();
   try {

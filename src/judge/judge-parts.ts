@@ -1,8 +1,5 @@
 // What a judge is given, what it is asked, and what it gives; judge.ts makes one.
 
-import type { PrimaryRule } from "../answer/capability.js";
-import type { CustomVerdict } from "../answer/custom.js";
-import type { Escalation } from "../answer/escalation.js";
 import type { Checkpoint } from "../checkpoint/load.js";
 import type { Encoder } from "../encoder/encoder.js";
 import type { SpaceRule, Truncation, View } from "../encoder/view.js";
@@ -25,7 +22,6 @@ export interface JudgeParts {
   readonly encoder: Encoder;
   /** the head output that is p_solve */
   readonly output: string;
-  readonly primaryRule: PrimaryRule;
   /** null: as the checkpoint says, else as much as the encoder takes, at most 2,048 */
   readonly maxTokens: number | null;
   /** null: as the checkpoint says, else `middle` */
@@ -41,10 +37,6 @@ export interface JudgeParts {
   readonly acceptEncoder: string | null;
   /** what judges have found out already; shared by all of them */
   readonly cache: ProbabilityCache;
-  /** what it answers to escalation requests */
-  readonly escalation: Escalation;
-  /** null: no answers in custom mode */
-  readonly custom: CustomVerdict | null;
   /** the forward shared by the judges of one encoder and view */
   readonly forward: (encoder: Encoder, view: View) => Forward;
   readonly deadlineMs: number;
@@ -68,17 +60,7 @@ export interface JudgeOptions {
 export interface Judge
   extends Pick<
     JudgeParts,
-    | "id"
-    | "aliases"
-    | "checkpoint"
-    | "encoder"
-    | "output"
-    | "primaryRule"
-    | "message"
-    | "envelopes"
-    | "escalation"
-    | "custom"
-    | "deadlineMs"
+    "id" | "aliases" | "checkpoint" | "encoder" | "output" | "message" | "envelopes" | "deadlineMs"
   > {
   /** true once `prepare` has passed, while the encoder is up and answers come out */
   readonly ready: boolean;

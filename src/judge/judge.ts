@@ -136,11 +136,8 @@ export function createJudge(parts: JudgeParts): Judge {
     checkpoint,
     encoder,
     output: parts.output,
-    primaryRule: parts.primaryRule,
     message: parts.message,
     envelopes: parts.envelopes,
-    escalation: parts.escalation,
-    custom: parts.custom,
     deadlineMs: parts.deadlineMs,
     get ready() {
       return prepared !== null && encoder.up && health.isGood;

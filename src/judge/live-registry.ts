@@ -1,45 +1,55 @@
-// The judges that serve now, and their replacement while requests run: a request keeps the generation it began with, and
-// what a generation alone used ends after its last request, or when too many generations wait for theirs.
+// The judges that serve now, and their replacement while requests run. A request keeps the generation it
+// began with. What only one generation used ends after its last request, or when too many generations wait
+// for theirs.
 import type { Registry } from "./registry.js";
 
 /** Judges that came into service together. */
-export interface Generation {
-  readonly registry: Registry;
-  /** Ends what only this generation used; requests on it that still run get what is said of an encoder that is down. */
+export interface Generation<Verdict = unknown> {
+  readonly registry: Registry<Verdict>;
+  /**
+   * Ends what only this generation used; requests on it that still run get what is said of an encoder that is
+   * down.
+   */
   retire(): Promise<void>;
 }
 
-export interface Lease {
-  readonly registry: Registry;
+export interface Lease<Verdict = unknown> {
+  readonly registry: Registry<Verdict>;
   /** To be called once, when the request has its answer. */
   release(): void;
 }
 
-export interface LiveRegistry {
-  readonly current: Registry;
-  acquire(): Lease;
-  /** From now on `next` serves; the one before is retired after its last lease, or when two younger ones wait for theirs. */
-  replace(next: Generation): void;
+export interface LiveRegistry<Verdict = unknown> {
+  readonly current: Registry<Verdict>;
+  acquire(): Lease<Verdict>;
+  /**
+   * From now on `next` serves; the one before is retired after its last lease, or when two younger ones wait
+   * for theirs.
+   */
+  replace(next: Generation<Verdict>): void;
   /** Resolves when every replaced generation has been retired. */
   settled(): Promise<void>;
 }
 
-interface Held {
-  readonly generation: Generation;
+interface Held<Verdict> {
+  readonly generation: Generation<Verdict>;
   leases: number;
 }
 
-/** Replaced generations that may wait for their requests: each may have the processes of an encoder of its own. */
+/**
+ * Replaced generations that may wait for their requests: each may have the processes of an encoder of its
+ * own.
+ */
 const mostWaiting = 2;
 
-export function createLiveRegistry(first: Generation): LiveRegistry {
-  let current: Held = { generation: first, leases: 0 };
+export function createLiveRegistry<Verdict>(first: Generation<Verdict>): LiveRegistry<Verdict> {
+  let current: Held<Verdict> = { generation: first, leases: 0 };
   /** replaced and in use, oldest first */
-  let waiting: Held[] = [];
+  let waiting: Held<Verdict>[] = [];
   const retiring = new Set<Promise<void>>();
   let onSettled: (() => void)[] = [];
 
-  function retire(held: Held): void {
+  function retire(held: Held<Verdict>): void {
     waiting = waiting.filter((other) => other !== held);
     // a generation that cannot be retired must not keep the others
     const retired = held.generation

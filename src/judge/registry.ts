@@ -1,45 +1,58 @@
-// The judges by the names clients call them by: ids and aliases.
+// The judges by the names that clients call them by, ids and aliases, each with the settings of its verdicts.
+// Nothing in this room knows what these settings are.
 import { JudgeError } from "../errors.js";
 import type { Judge } from "./judge-parts.js";
 
-export interface Registry {
+/** A judge in service, and how its judgements become verdicts. */
+export interface Served<Verdict> {
+  readonly judge: Judge;
+  readonly verdict: Verdict;
+}
+
+export interface Registry<Verdict = unknown> {
   readonly judges: readonly Judge[];
   /** the judge of a request that names none: default_judge, else the first */
-  readonly first: Judge;
+  readonly first: Served<Verdict>;
   /** true while every judge is ready */
   readonly ready: boolean;
   /** ids and aliases, in the order of the configuration */
   readonly names: readonly string[];
   /**
-   * The judge that `name` stands for: `first` where there is none; default_judge, where set, for a name nobody has.
+   * The judge that a request names. Without a name it is `first`; a name that nobody has stands for
+   * default_judge.
    *
-   * @throws JudgeError `model_not_found`
+   * @throws JudgeError `model_not_found` where default_judge is not set
    */
-  find(name: string | null | undefined): Judge;
+  find(name: string | null | undefined): Served<Verdict>;
   /** The judge that has `name` as id or alias; null when nobody has. */
-  lookUp(name: string): Judge | null;
+  lookUp(name: string): Served<Verdict> | null;
 }
 
 /**
  * @param defaultJudge an id or alias, or null
  * @throws JudgeError `config` when two judges share a name
  */
-export function createRegistry(judges: readonly [Judge, ...Judge[]], defaultJudge: string | null): Registry {
-  const byName = new Map<string, Judge>();
-  for (const judge of judges) {
+export function createRegistry<Verdict>(
+  all: readonly [Served<Verdict>, ...Served<Verdict>[]],
+  defaultJudge: string | null,
+): Registry<Verdict> {
+  const byName = new Map<string, Served<Verdict>>();
+  for (const served of all) {
+    const { judge } = served;
     for (const name of [judge.id, ...judge.aliases]) {
-      const other = byName.get(name);
+      const other = byName.get(name)?.judge;
       if (other !== undefined) {
         throw new JudgeError("config", {
           found: `judges ${other.id} and ${judge.id} both answer to "${name}"`,
           remedy: "names are unique",
         });
       }
-      byName.set(name, judge);
+      byName.set(name, served);
     }
   }
   const fallback = defaultJudge === null ? null : (byName.get(defaultJudge) ?? null);
-  const first = fallback ?? judges[0];
+  const first = fallback ?? all[0];
+  const judges = all.map(({ judge }) => judge);
   return {
     judges,
     first,
@@ -50,8 +63,8 @@ export function createRegistry(judges: readonly [Judge, ...Judge[]], defaultJudg
     lookUp: (name) => byName.get(name) ?? null,
     find(name) {
       if (name == null) return first;
-      const judge = byName.get(name) ?? fallback;
-      if (judge !== null) return judge;
+      const served = byName.get(name) ?? fallback;
+      if (served !== null) return served;
       throw new JudgeError(
         "model_not_found",
         {

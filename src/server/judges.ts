@@ -1,6 +1,7 @@
 // Puts judges together, on encoders that run already or on new ones. Names no concrete adapter.
 import { performance } from "node:perf_hooks";
 import { fitCustomVerdict } from "../answer/custom.js";
+import type { VerdictSettings } from "../answer/verdict-settings.js";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import type { Config } from "../config/config.js";
 import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
@@ -30,7 +31,7 @@ export interface BuiltEncoder {
 export interface Judges {
   /** what they were made from */
   readonly config: Config;
-  readonly registry: Registry;
+  readonly registry: Registry<VerdictSettings>;
   readonly encoders: readonly BuiltEncoder[];
   /** true once `start` has passed */
   readonly started: boolean;
@@ -85,11 +86,16 @@ export async function composeJudges(
   );
   const fresh = encoders.filter((built) => !running.includes(built));
   const forward = createForwards();
-  const judges = config.judges.map((judge, index) => {
+  const served = config.judges.map((judge, index) => {
     const { encoder } = encoders.find((built) => built.config.id === judge.encoder)!;
-    return composeJudge(judge, checkpoints[index]!, { encoder, forward, cache }, config, observers.log);
+    const checkpoint = checkpoints[index]!;
+    return {
+      judge: composeJudge(judge, checkpoint, { encoder, forward, cache }, config, observers.log),
+      verdict: verdictSettings(judge, checkpoint),
+    };
   });
-  const [first, ...rest] = judges;
+  const judges = served.map(({ judge }) => judge);
+  const [first, ...rest] = served;
   if (first === undefined) throw new JudgeError("config", { found: "no judge is configured" });
   const ids = (parts: readonly { id: string }[]) => parts.map(({ id }) => id);
   observers.metrics.expect(ids(config.judges), ids(config.encoders), abstainReasons);
@@ -151,7 +157,6 @@ function composeJudge(
     checkpoint,
     ...parts,
     output: chooseOutput(config, checkpoint),
-    primaryRule: config.primaryRule,
     maxTokens: config.maxTokens,
     truncation: config.truncation,
     spaces: config.spaces,
@@ -160,13 +165,6 @@ function composeJudge(
     message: config.message ?? checkpoint.message,
     calibration: config.calibration,
     acceptEncoder: config.acceptEncoder,
-    escalation: config.escalation,
-    custom:
-      config.custom &&
-      fitCustomVerdict(`judges.${config.id}.custom`, config.custom, {
-        names: checkpoint.head.outputNames,
-        costs: checkpoint.costs,
-      }),
     deadlineMs: runtime.deadlineMs,
     clock,
     onFault({ code, message, cause }) {
@@ -178,6 +176,16 @@ function composeJudge(
       else log.judgeSilent({ judge: config.id, code: fault.code, reason: withoutPaths(fault.message) });
     },
   });
+}
+
+/** @throws JudgeError `config` where the custom table does not fit the checkpoint */
+function verdictSettings(
+  { id, primaryRule, escalation, custom }: JudgeConfig,
+  { head, costs }: Checkpoint,
+): VerdictSettings {
+  const outputs = { names: head.outputNames, costs };
+  const fitted = custom && fitCustomVerdict(`judges.${id}.custom`, custom, outputs);
+  return { primaryRule, escalation, custom: fitted };
 }
 
 /** What a judge takes off its texts. A checkpoint that does not say was trained on texts as they came. */

@@ -1,6 +1,7 @@
 // Replaces the judges of a running server by those of a configuration read anew: loads beside, passes the selftests, then
 // switches. A failed load changes nothing.
 
+import type { VerdictSettings } from "../answer/verdict-settings.js";
 import type { Config } from "../config/config.js";
 import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
 import { createLiveRegistry, type Generation, type LiveRegistry } from "../judge/live-registry.js";
@@ -8,7 +9,7 @@ import type { Log } from "../observe/log.js";
 import type { BuiltEncoder, Judges } from "./judges.js";
 
 export interface Reloader {
-  readonly live: LiveRegistry;
+  readonly live: LiveRegistry<VerdictSettings>;
   /**
    * Reads the configuration and switches to it; one at a time; calls that wait share the next one. One that takes long is
    * given up for the next one.
@@ -52,7 +53,7 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   let closed = false;
   const live = createLiveRegistry(generationOf(first));
 
-  function generationOf(mine: Judges): Generation {
+  function generationOf(mine: Judges): Generation<VerdictSettings> {
     return {
       registry: mine.registry,
       async retire() {

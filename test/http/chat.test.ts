@@ -23,7 +23,7 @@ describe("chat completions", () => {
     const response = await server.post("/v1/chat/completions", chat("What is the capital of France?"));
     assert.equal(response.headers.get("content-type"), "application/json");
     const { completion, verdict } = await readCompletion(response);
-    const { checkpoint } = server.judges.registry.find("tiny");
+    const { checkpoint } = server.judges.registry.find("tiny").judge;
     assert.equal(verdict.primary_rule, "SUP-4");
     assert.match(completion.id, /^chatcmpl-/);
     assert.equal(completion.object, "chat.completion");
@@ -43,7 +43,7 @@ describe("chat completions", () => {
     const response = await server.post("/v1/chat/completions", chat("Hi"), { "x-request-id": "trace-1" });
     const { completion, verdict } = await readCompletion(response);
     const { milliseconds, probabilities, ...facts } = completion.prefill_judge;
-    const { checkpoint } = server.judges.registry.find("tiny");
+    const { checkpoint } = server.judges.registry.find("tiny").judge;
     assert.equal(response.headers.get("x-request-id"), "trace-1");
     assert.equal(response.headers.get("x-prefill-judge-model"), "tiny");
     assert.equal(response.headers.get("x-prefill-judge-checkpoint"), checkpoint.hash);

@@ -83,7 +83,7 @@ for (const onFailure of ["abstain", "error"] as const) {
     }
 
     test("when the head fails", async () => {
-      const { head } = registry.first.checkpoint as { head: Judge["checkpoint"]["head"] };
+      const { head } = registry.first.judge.checkpoint as { head: Judge["checkpoint"]["head"] };
       const own = Object.getOwnPropertyDescriptor(head, "members")!;
       Object.defineProperty(head, "members", { configurable: true, get: broken });
       const status = onFailure === "error" ? 500 : 200;

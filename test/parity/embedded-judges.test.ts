@@ -47,7 +47,7 @@ describe("embedded judges", () => {
   for (const { id, checkpoint, template, tolerance } of subjects) {
     const rows = parityRows(checkpoint);
     const prompts = rows.map((row) => row.prompt);
-    const judge = (): Judge => judges.registry.find(id);
+    const judge = (): Judge => judges.registry.find(id).judge;
     const view: View = { template, maxTokens: 512, truncation: "middle" };
 
     test(`${id}: token ids equal the reference on all ${rows.length} prompts`, async () => {
@@ -107,8 +107,8 @@ describe("embedded judges", () => {
   }
 
   test("the two judges give different p for one prompt", async () => {
-    const [one] = await judges.registry.find("prefill-judge").judge(["Prove that 7 is prime."]);
-    const [other] = await judges.registry.find("prefill-judge-fast").judge(["Prove that 7 is prime."]);
+    const [one] = await judges.registry.find("prefill-judge").judge.judge(["Prove that 7 is prime."]);
+    const [other] = await judges.registry.find("prefill-judge-fast").judge.judge(["Prove that 7 is prime."]);
     assert.ok(Math.abs(one!.pSolve! - other!.pSolve!) > 0.01);
   });
 });

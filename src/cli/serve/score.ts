@@ -9,7 +9,7 @@ import { readJsonLines } from "../../labels/json-lines.js";
 import { wanted } from "../../labels/json-rows.js";
 import { promptText } from "../../prompt/judged-text.js";
 import { readCruxSentences } from "../../server/application.js";
-import { withNamedJudge } from "../chosen-judges.js";
+import { configuredJudge, withNamedJudge } from "../chosen-judges.js";
 import { scoreWithProgress } from "../score-rows.js";
 import type { Terminal } from "../terminal.js";
 
@@ -41,16 +41,14 @@ export async function score(config: Config, options: ScoreOptions, terminal: Ter
     file === undefined ? null : await readJsonLines(file, Row, 'a JSON object with a string "prompt"');
   await withNamedJudge(config, options.judge, async (judge) => {
     if (rows !== null) await scoreRows(judge, rows, terminal);
-    else
-      terminal.print(
-        await scoreOne(judge, prompt ?? (await terminal.readInput()).replace(/\r?\n$/, ""), terminal),
-      );
+    else {
+      const text = prompt ?? (await terminal.readInput()).replace(/\r?\n$/, "");
+      const [judgement] = await judge.judge([promptText(text, judge.envelopes).text]);
+      const sentences = await readCruxSentences(terminal.packageRoot);
+      const { primaryRule } = configuredJudge(config, judge.id);
+      terminal.print(capabilityText(sentences, { judge, judgement: judgement!, primaryRule }));
+    }
   });
-}
-
-async function scoreOne(judge: Judge, prompt: string, { packageRoot }: Terminal): Promise<string> {
-  const [judgement] = await judge.judge([promptText(prompt, judge.envelopes).text]);
-  return capabilityText(await readCruxSentences(packageRoot), { judge, verdict: judge }, judgement!);
 }
 
 /** One JSON line per row: its fields but for the prompt, then the result. */

@@ -93,8 +93,8 @@ async function judgeRequest(
   { model, messages, format, isContinued }: ChatRequestParts,
 ): Promise<{ judged: Judged; text: string }> {
   return await withRegistry(service, async (registry) => {
-    const judge = registry.find(model);
-    const served = { judge, verdict: judge };
+    const served = registry.find(model);
+    const { judge } = served;
     const { text, ignoredParts, envelopes } = judgedText(messages, judge.message, judge.envelopes);
     const reason = reasonNotToJudge(served, verdictKind(format), isContinued);
     const { arrivedMs } = context.get("facts");

@@ -136,7 +136,7 @@ function respondTokenCount(
   request: MessagesRequest,
 ): Promise<z.infer<typeof TokenCount>> {
   return withRegistry(service, async (registry) => {
-    const judge = registry.find(request.model);
+    const { judge } = registry.find(request.model);
     const { text } = judgedText(readMessages(request.messages, chatDialect), judge.message, judge.envelopes);
     return { input_tokens: text === null ? 0 : await countTokens(judge, text, clientSignal(context)) };
   });

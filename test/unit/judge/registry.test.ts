@@ -11,8 +11,9 @@ import { tinyEncoder, tinyParts } from "../../support/tiny.js";
 const checkpoint = await loadCheckpoint(fixturePath("checkpoints/router-json-v1"));
 const judge = (id: string, aliases: string[] = []) =>
   createJudge(tinyParts({ id, aliases, checkpoint, encoder: tinyEncoder() }));
-const one = judge("one", ["first", "uno"]);
-const two = judge("two", ["second"]);
+const served = (id: string, aliases: string[] = []) => ({ judge: judge(id, aliases), verdict: `of ${id}` });
+const one = served("one", ["first", "uno"]);
+const two = served("two", ["second"]);
 
 test("a judge is found by its id and by its aliases", () => {
   const registry = createRegistry([one, two], null);
@@ -41,15 +42,15 @@ test("default_judge, by id or alias, answers unknown names and requests without 
 });
 
 test("a name that two judges share is refused together with both", () => {
-  for (const other of [judge("other", ["uno"]), judge("first"), judge("one")]) {
+  for (const other of [served("other", ["uno"]), served("first"), served("one")]) {
     const { message } = refusal("config", () => createRegistry([one, other], null));
-    assert.match(message, new RegExp(`^judges one and ${other.id} both answer to "(uno|first|one)"`));
+    assert.match(message, new RegExp(`^judges one and ${other.judge.id} both answer to "(uno|first|one)"`));
   }
 });
 
 test("an alias that repeats within a judge is refused", () => {
-  refusal("config", () => createRegistry([judge("a", ["b", "b"])], null));
-  refusal("config", () => createRegistry([judge("a", ["a"])], null));
+  refusal("config", () => createRegistry([served("a", ["b", "b"])], null));
+  refusal("config", () => createRegistry([served("a", ["a"])], null));
 });
 
 test("a judge that has not been prepared makes nothing ready", () => {
