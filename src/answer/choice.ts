@@ -3,7 +3,7 @@
 
 export const choicePolicies = ["tolerance", "max", "utility"] as const;
 
-/** How a model is chosen: the cheapest of those nearly as likely as the likeliest, or the likeliest. */
+/** The cheapest of those nearly as likely as the likeliest; the likeliest; or the most useful for its cost. */
 export type ChoiceRule =
   | { readonly policy: "tolerance"; readonly tolerance: number }
   | { readonly policy: "max" }
@@ -48,7 +48,12 @@ export function chooseByRule(
   p: readonly number[],
   costs: readonly number[] | null,
 ): number {
-  if (rule.policy === "tolerance") return chooseByTolerance(p, costs, rule.tolerance);
-  if (rule.policy === "utility" && costs !== null) return chooseByUtility(p, costs, rule.lambda);
-  return chooseByTolerance(p, costs, 0);
+  switch (rule.policy) {
+    case "tolerance":
+      return chooseByTolerance(p, costs, rule.tolerance);
+    case "utility":
+      return costs === null ? chooseByTolerance(p, null, 0) : chooseByUtility(p, costs, rule.lambda);
+    case "max":
+      return chooseByTolerance(p, costs, 0);
+  }
 }

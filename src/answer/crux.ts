@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { type AbstainReason, abstainReasons } from "../judge/abstention-reasons.js";
+import type { JudgedMessage } from "../prompt/judged-text.js";
 
 /** Texts and, at the odd places, the names of the placeholders between them. */
 const Sentence = z
@@ -29,7 +30,7 @@ export function parseCruxSentences(content: unknown): CruxSentences {
 /** The sentence for a judged prompt, or for an abstention with `reason`. */
 export function crux(
   sentences: CruxSentences,
-  made: { judge: string; checkpoint: string; message: "first" | "latest" },
+  made: { judge: string; checkpoint: string; message: JudgedMessage },
   reason: AbstainReason | null,
 ): string {
   const sentence = reason === null ? sentences.judged : sentences.abstained[reason];

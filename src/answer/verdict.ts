@@ -50,15 +50,19 @@ export async function renderVerdict(
   judgement: Judgement,
   format: AnswerFormat | null,
 ): Promise<Verdict> {
-  const kind = verdictKind(format);
-  if (kind === "custom" && verdict.custom !== null) {
-    return await renderGroup(schemas, verdict.custom, judgement, format?.schema);
+  const { custom, escalation } = verdict;
+  const capability = () => ({
+    text: capabilityText(sentences, { judge, judgement, ...verdict }),
+    judgement,
+  });
+  switch (verdictKind(format)) {
+    case "capability":
+      return capability();
+    case "custom":
+      return custom === null ? capability() : await renderGroup(schemas, custom, judgement, format?.schema);
+    case "escalation":
+      return { text: renderEscalation(escalation, cruxOf(sentences, judge, judgement)), judgement };
   }
-  if (kind === "escalation") {
-    const reason = cruxOf(sentences, judge, judgement);
-    return { text: renderEscalation(verdict.escalation, reason), judgement };
-  }
-  return { text: capabilityText(sentences, { judge, judgement, ...verdict }), judgement };
 }
 
 /** The capability verdict for a judgement or an abstention. */
