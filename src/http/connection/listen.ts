@@ -54,48 +54,42 @@ export interface Listening {
 /** @throws JudgeError `listen` when the address cannot be had */
 export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
   const { requestTimeoutMs, onRefusal } = options;
-  let pageGuard: PageGuard;
-  const answer = answerer(app, onRefusal, () => pageGuard);
+  const server = createServer({
+    maxHeaderSize: options.maxHeaderBytes,
+    requireHostHeader: false,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    requestTimeout: maxUploadMs(requestTimeoutMs) + fallbackMs,
+    headersTimeout: Math.min(requestTimeoutMs, 15_000),
+    connectionsCheckingInterval: checkIntervalMs,
+  });
+  await open(server, options);
+  // no connection is taken before the next turn of the event loop, so all listeners are in time
+  const { address, port } = server.address() as AddressInfo;
+  const pageGuard = createPageGuard({ ...options, address, hasKeys: options.keys.length > 0 });
+  const refuse = refuser(onRefusal);
+  const answer = answerer(app, pageGuard, onRefusal);
   const places = createPlaces({
     maxConnections: options.maxConnections,
     maxLooks: Math.ceil(requestTimeoutMs / checkIntervalMs),
     onClosed: options.onClosed,
   });
-  const server = createServer(
-    {
-      maxHeaderSize: options.maxHeaderBytes,
-      requireHostHeader: false,
-      keepAliveTimeout: keepAliveTimeoutMs,
-      requestTimeout: maxUploadMs(requestTimeoutMs) + fallbackMs,
-      headersTimeout: Math.min(requestTimeoutMs, 15_000),
-      connectionsCheckingInterval: checkIntervalMs,
-    },
-    (incoming, outgoing) => {
-      requestArrived({ incoming, outgoing });
-      if (!places.requested(incoming, outgoing)) {
-        outgoing.shouldKeepAlive = false;
-        if (!probe.test(incoming.url ?? "")) {
-          refuseRequest(incoming, outgoing, noPlace(), 503);
-          return;
-        }
-      }
-      answer(incoming, outgoing);
-    },
-  );
-  server.on("connection", places.connected);
   const looking = setInterval(places.look, checkIntervalMs).unref();
-  const refuseRequest = refuser(onRefusal);
+  server.on("connection", places.connected);
+  server.on("request", (incoming, outgoing) => {
+    requestArrived({ incoming, outgoing });
+    const hasPlace = places.requested(incoming, outgoing);
+    if (!hasPlace) outgoing.shouldKeepAlive = false;
+    if (hasPlace || probe.test(incoming.url ?? "")) answer(incoming, outgoing);
+    else refuse(incoming, outgoing, noPlace(), 503);
+  });
   server.on("checkExpectation", (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const text = { found: "this expectation is not known", remedy: "leave the header out" };
-    refuseRequest(incoming, outgoing, new JudgeError("invalid_request", text), 417);
+    refuse(incoming, outgoing, new JudgeError("invalid_request", text), 417);
   });
   const detached = refuseConnects(server, onRefusal);
   server.on("clientError", createClientErrors(onRefusal, options.maxHeaderBytes));
-  await open(server, options);
   // a connection that cannot be accepted, as without file descriptors to spare, is lost alone
   server.on("error", () => {});
-  const { address, port } = server.address() as AddressInfo;
-  pageGuard = createPageGuard({ ...options, address, hasKeys: options.keys.length > 0 });
   return {
     host: options.host,
     port,
@@ -114,11 +108,11 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
 }
 
 /** Hands requests to the app, but for those that are malformed as HTTP. */
-function answerer(app: Hono<AppEnv>, onRefusal: OnRefusal, pageGuard: () => PageGuard) {
-  const refuseRequest = refuser(onRefusal);
+function answerer(app: Hono<AppEnv>, pageGuard: PageGuard, onRefusal: OnRefusal) {
+  const refuse = refuser(onRefusal);
   // it takes a lighter Response for Node's in this process
   const answer = getRequestListener(
-    (request, env) => app.fetch(request, Object.assign(env as HttpBindings, { pageGuard: pageGuard() })),
+    (request, env) => app.fetch(request, Object.assign(env as HttpBindings, { pageGuard })),
     {
       errorHandler: () => {
         const error = new JudgeError("invalid_request", { found: "the path is not valid" });
@@ -133,7 +127,7 @@ function answerer(app: Hono<AppEnv>, onRefusal: OnRefusal, pageGuard: () => Page
     if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
     if (incoming.httpVersion !== "1.0" && incoming.headers.host === undefined) {
       const error = new JudgeError("invalid_request", { found: "HTTP/1.1 wants a Host header" });
-      refuseRequest(incoming, outgoing, error, statusOf(error));
+      refuse(incoming, outgoing, error, statusOf(error));
       return;
     }
     // nothing of a URL is used but its path, so that a Host that is none in a URL is as good as any
