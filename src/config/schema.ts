@@ -10,7 +10,6 @@ import {
   nameText,
   optional,
   required,
-  type SettingMeta,
   table,
 } from "../input/settings-table.js";
 import { envelopeKinds } from "../prompt/envelope.js";

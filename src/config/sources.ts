@@ -68,11 +68,11 @@ function collect(read: (setting: Setting) => string | undefined): Table {
 
 /** Each source over the next, table by table, as far as a source may give a setting. */
 export function merge(sources: readonly Table[]): Table {
-  return sources.reduceRight<Table>((below, above) => {
-    const tables = Object.entries(above).map(([key, value]) => {
-      const under = below[key];
-      return [key, isTable(value) && isTable(under) ? { ...under, ...value } : value];
-    });
-    return { ...below, ...Object.fromEntries(tables) };
-  }, {});
+  const merged: Record<string, unknown> = {};
+  for (const source of sources.toReversed())
+    for (const [key, value] of Object.entries(source)) {
+      const under = merged[key];
+      merged[key] = isTable(value) && isTable(under) ? { ...under, ...value } : value;
+    }
+  return merged;
 }

@@ -1,7 +1,7 @@
 // The part of `routes check` that is about a route's way to this server: address, API and patience.
 
-import { baseUrl } from "../../config/base-url.js";
 import { servedApis } from "../../answer/served-apis.js";
+import { baseUrl } from "../../config/base-url.js";
 import type { Config } from "../../config/config.js";
 import type { Report } from "./finding.js";
 import type { ClientTable } from "./routes-file.js";
