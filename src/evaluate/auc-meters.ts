@@ -1,6 +1,7 @@
 // AUC of predictions for rows whose labels are partly known, as a function of how often each row is drawn.
-import { labelWeight } from "../labels/label-weight.js";
-import type { LabelRow } from "../labels/labels.js";
+
+import type { LabelRow } from "../labels/label-row.js";
+import { labelWeight } from "../labels/label-row.js";
 import { auc, createSample } from "./metrics.js";
 
 /**

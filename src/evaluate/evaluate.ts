@@ -1,8 +1,8 @@
 // Rows and predictions → one report that is plain JSON: how good a judge is, and how much better than others on the same
 // rows. Reads and prints nothing.
 import { JudgeError } from "../errors.js";
-import { labelWeight } from "../labels/label-weight.js";
-import type { LabelRow } from "../labels/labels.js";
+import type { LabelRow } from "../labels/label-row.js";
+import { labelWeight } from "../labels/label-row.js";
 import { normaliseText } from "../labels/normalise.js";
 import type { BootstrapOptions } from "./bootstrap.js";
 import { createSample } from "./metrics.js";

@@ -1,6 +1,6 @@
 // How good predictions out of fold are, by output: the figure that a training can give of itself.
 
-import type { LabelRow } from "../labels/labels.js";
+import type { LabelRow } from "../labels/label-row.js";
 import { aucMeters } from "./auc-meters.js";
 import { bootstrap } from "./bootstrap.js";
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { readJsonRows, wanted } from "../labels/json-rows.js";
 import { refusedAt } from "../labels/label-record.js";
-import type { LabelRow } from "../labels/labels.js";
+import type { LabelRow } from "../labels/label-row.js";
 
 const number = wanted("a number from 0 to 1");
 const probability = z.number(number).min(0, number).max(1, number);

@@ -1,5 +1,5 @@
 // The rows that a judge sends to the side which most answers speak against, furthest from the threshold first, as records for a spreadsheet.
-import type { LabelRow } from "../labels/labels.js";
+import type { LabelRow } from "../labels/label-row.js";
 import { goesToWeak } from "./metrics.js";
 
 const header = ["id", "split", "group", "source", "p_solve", "solved", "error", "prompt"];

@@ -5,7 +5,8 @@ import { judgedText, promptText } from "../prompt/judged-text.js";
 import { chatDialect, messageList, readMessages } from "../prompt/message-list.js";
 import { isJsonLines, startsAsObject } from "./file-form.js";
 import { quoted, type TextReader } from "./label-record.js";
-import { type LabelFormat, type LabelRow, type Labels, parseLabels } from "./labels.js";
+import type { LabelRow } from "./label-row.js";
+import { type LabelFormat, type Labels, parseLabels } from "./labels.js";
 import { inFile, readText } from "./read-text.js";
 
 /** Prompts are read as the server reads them. */

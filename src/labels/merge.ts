@@ -1,7 +1,7 @@
 // Records of one prompt → one row, its labels the mean of all their answers. Two prompts are one when they are equal after normalisation and in the same split; a
 // prompt in two splits stays two rows and is reported, so that evaluation can refuse it.
 import { type LabelEntry, type LabelRecord, quoted, refusedAt } from "./label-record.js";
-import type { LabelRow } from "./labels.js";
+import type { LabelRow } from "./label-row.js";
 import { normaliseText } from "./normalise.js";
 
 export interface MergeReport {

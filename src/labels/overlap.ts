@@ -1,7 +1,7 @@
 // Rows that a judge was trained on must not be in its test.
 import { JudgeError } from "../errors.js";
 import { quoted } from "./label-record.js";
-import type { LabelRow } from "./labels.js";
+import type { LabelRow } from "./label-row.js";
 import { normaliseText } from "./normalise.js";
 
 type Prompt = Pick<LabelRow, "id" | "text">;

@@ -1,7 +1,6 @@
 // What can be told of labels without training anything: how many of each kind, and what would make a judge poor.
 
-import { aucHalfWidth } from "../evaluate/metrics.js";
-import type { LabelRow } from "./labels.js";
+import type { LabelRow } from "./label-row.js";
 
 export interface OutputCount {
   readonly output: string;
@@ -33,24 +32,6 @@ export interface LabelLimits {
 
 /** Below these an AUC has an interval of ± 0.1 and more, and a head of 50 features mostly learns noise. */
 export const usualLimits: LabelLimits = { rows: 200, rarerClass: 30 };
-
-/** From here on an AUC is known to about ± 0.03, and judges can be told apart. */
-const tellingRows = 1000;
-/** Of judges that are worth having; at 0.8 the interval is narrower by a sixth. */
-const usualAuc = 0.7;
-
-/** How well an AUC can be known from labels as few as these; null where they are enough, or of one class. */
-export interface ExpectedInterval {
-  readonly auc: number;
-  /** half the width of its 95 % interval on so many rows */
-  readonly halfWidth: number;
-  readonly wanted: number;
-}
-
-export function expectedInterval({ rows, solved, failed }: OutputCount): ExpectedInterval | null {
-  if (solved === 0 || failed === 0 || rows >= tellingRows) return null;
-  return { auc: usualAuc, halfWidth: aucHalfWidth(usualAuc, { solved, failed }), wanted: tellingRows };
-}
 
 /** Counts by output, of any choice of rows. */
 export function countLabels(rows: readonly LabelRow[], outputNames: readonly string[]): OutputCount[] {

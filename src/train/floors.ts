@@ -1,7 +1,7 @@
 // What a judge must beat, trained on the same rows: a constant, the group's base rate, and TF-IDF with logistic regression.
 
-import { labelWeight } from "../labels/label-weight.js";
-import type { LabelRow } from "../labels/labels.js";
+import type { LabelRow } from "../labels/label-row.js";
+import { labelWeight } from "../labels/label-row.js";
 import { fitLogistic, predictLogistic } from "./fit/logistic.js";
 import { sparseDesign } from "./numeric/design.js";
 import { applyTfidf, fitTfidf } from "./tfidf.js";

@@ -2,7 +2,7 @@
 // of logistic regression on their principal components, for several sizes of the PCA at once.
 import { aucMeters } from "../evaluate/auc-meters.js";
 import { type BootstrapOptions, bootstrap, type Estimate } from "../evaluate/bootstrap.js";
-import { labelWeight } from "../labels/label-weight.js";
+import { labelWeight } from "../labels/label-row.js";
 import { type FitInput, fitBlock } from "./fit/fit.js";
 import { type Fold, type FoldOptions, outOfFold, selectRows } from "./fit/folds.js";
 import { fitLogistic, predictLogistic } from "./fit/logistic.js";

@@ -1,7 +1,8 @@
 // The rows that a judge is measured on, for every command that does: none of them was trained on.
 
 import { inEvaluatedSplit, type SplitChoice, usualTrainSplit } from "../../labels/label-file.js";
-import type { LabelRow, Labels } from "../../labels/labels.js";
+import type { LabelRow } from "../../labels/label-row.js";
+import type { Labels } from "../../labels/labels.js";
 import { refuseOverlap, withoutOverlap } from "../../labels/overlap.js";
 import type { Terminal } from "../terminal.js";
 

@@ -7,7 +7,7 @@ import type { Estimate } from "../../evaluate/bootstrap.js";
 import { type PooledKey, pooledKey } from "../../features/pooled.js";
 import { type PoolingMode, poolingModes } from "../../features/pooling.js";
 import { readLabels } from "../../labels/label-file.js";
-import type { LabelRow } from "../../labels/labels.js";
+import type { LabelRow } from "../../labels/label-row.js";
 import { composeEncoder } from "../../server/encoders.js";
 import type { FeatureCache } from "../../train/feature-cache.js";
 import { smallestTraining, usualFolds } from "../../train/fit/folds.js";

@@ -1,7 +1,7 @@
 // Pooled features and labels → a head: scaler, PCA, the best members of several seeds. Uncalibrated; platt.ts adds that.
 import type { FeatureBlock, HeadWeights } from "../../head/weights.js";
-import { labelWeight } from "../../labels/label-weight.js";
-import type { LabelRow } from "../../labels/labels.js";
+import type { LabelRow } from "../../labels/label-row.js";
+import { labelWeight } from "../../labels/label-row.js";
 import { createRandom } from "../numeric/random.js";
 import { blockFeatures, type TableView } from "../predict.js";
 import {
@@ -11,7 +11,7 @@ import {
   type TrainedMember,
   trainMember,
 } from "./member.js";
-import type { TrainingData } from "./network.js";
+import type { TrainingData } from "./network-layout.js";
 import { fitPca, type Pca } from "./pca.js";
 import { fitScaler, type Table } from "./scaler.js";
 

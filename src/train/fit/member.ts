@@ -2,7 +2,8 @@
 import type { Linear } from "../../head/weights.js";
 import { createRandom, type Random } from "../numeric/random.js";
 import { type AdamOptions, adamDefaults, createAdam } from "./adam.js";
-import { createNetwork, type Network, type TrainingData } from "./network.js";
+import { createNetwork, type Network } from "./network.js";
+import type { TrainingData } from "./network-layout.js";
 
 export interface MemberRecipe extends AdamOptions {
   readonly hidden: readonly number[];

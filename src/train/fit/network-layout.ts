@@ -3,6 +3,27 @@
 import type { Linear } from "../../head/weights.js";
 import { columnBlock } from "../numeric/kernel.js";
 
+/** What a member learns from. */
+export interface TrainingData {
+  readonly rows: number;
+  readonly columns: number;
+  readonly outputs: number;
+  /** [rows, columns] */
+  readonly features: Float32Array;
+  /** [rows, outputs] 0…1 */
+  readonly target: Float32Array;
+  /** [rows, outputs]; 0 masks a label that is not known */
+  readonly weight: Float32Array;
+}
+
+export interface NetworkShape {
+  /** inputs, hidden widths, outputs */
+  readonly sizes: readonly number[];
+  /** by hidden layer: the share of activations dropped; the rest grow by 1 / (1 − share) */
+  readonly dropout: readonly number[];
+  readonly batchSize: number;
+}
+
 export interface LayerPlace {
   /** offset of [inputs, outputs], padded */
   readonly weight: number;

@@ -2,8 +2,7 @@
 import { sigmoid } from "../../head/head.js";
 import { createKernel, type Kernel, rowBlock } from "../numeric/kernel.js";
 import type { Random } from "../numeric/random.js";
-import type { NetworkShape, TrainingData } from "./network.js";
-import type { Layout } from "./network-layout.js";
+import type { Layout, NetworkShape, TrainingData } from "./network-layout.js";
 
 /** The network and its working memory, all in the kernel's. */
 export interface State {

@@ -3,21 +3,8 @@
 import type { Linear } from "../../head/weights.js";
 import type { Kernel } from "../numeric/kernel.js";
 import type { Random } from "../numeric/random.js";
-import { createLayout } from "./network-layout.js";
+import { createLayout, type NetworkShape, type TrainingData } from "./network-layout.js";
 import { createState, forward, gather, outputDelta, propagateBack } from "./network-passes.js";
-
-/** What a member learns from. */
-export interface TrainingData {
-  readonly rows: number;
-  readonly columns: number;
-  readonly outputs: number;
-  /** [rows, columns] */
-  readonly features: Float32Array;
-  /** [rows, outputs] 0…1 */
-  readonly target: Float32Array;
-  /** [rows, outputs]; 0 masks a label that is not known */
-  readonly weight: Float32Array;
-}
 
 export interface Network {
   /** padded; what Adam changes */
@@ -36,14 +23,6 @@ export interface Network {
   loss(data: TrainingData, rows: Uint32Array): number;
   /** Computes the gradient of the mean loss of at most `batchSize` rows and returns that loss. */
   backward(data: TrainingData, rows: Uint32Array, random: Random): number;
-}
-
-export interface NetworkShape {
-  /** inputs, hidden widths, outputs */
-  readonly sizes: readonly number[];
-  /** by hidden layer: the share of activations dropped; the rest grow by 1 / (1 − share) */
-  readonly dropout: readonly number[];
-  readonly batchSize: number;
 }
 
 /** One row of working memory per batch row and layer, in the kernel's memory. */

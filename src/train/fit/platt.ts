@@ -2,8 +2,8 @@
 // with Platt's smoothed targets, which keep it finite when the classes are parted.
 import { sigmoid } from "../../head/head.js";
 import type { Calibration } from "../../head/weights.js";
-import { labelWeight } from "../../labels/label-weight.js";
-import type { LabelRow } from "../../labels/labels.js";
+import type { LabelRow } from "../../labels/label-row.js";
+import { labelWeight } from "../../labels/label-row.js";
 import { type Evaluated, minimise } from "../numeric/lbfgs.js";
 
 /** Probabilities are read no closer to 0 and 1: one sure mistake must not outweigh everything. */

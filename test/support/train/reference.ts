@@ -1,5 +1,5 @@
 // The figures of scikit-learn that these tests compare with; test/fixtures/train/make.py writes them.
-import type { LabelRow } from "../../../src/labels/labels.js";
+import type { LabelRow } from "../../../src/labels/label-row.js";
 import { fixturePath, readJson } from "../fixtures.js";
 
 export interface ReferenceSample {

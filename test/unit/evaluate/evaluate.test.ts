@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type EvaluateInput, evaluate, type Predictions } from "../../../src/evaluate/evaluate.js";
 import { auc, brier, createSample } from "../../../src/evaluate/metrics.js";
 import { metricNames } from "../../../src/evaluate/section.js";
-import type { LabelRow } from "../../../src/labels/labels.js";
+import type { LabelRow } from "../../../src/labels/label-row.js";
 import { createRandom } from "../../../src/train/numeric/random.js";
 import { refusal } from "../../support/refusal.js";
 import { assertClose, labelRow } from "../../support/train/reference.js";

@@ -1,8 +1,9 @@
 // Merging of records, and what is reported of a file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { expectedInterval } from "../../../src/evaluate/expected-interval.js";
 import { parseLabels, withOutputs } from "../../../src/labels/labels.js";
-import { countLabels, expectedInterval, labelProblems } from "../../../src/labels/report.js";
+import { countLabels, labelProblems } from "../../../src/labels/report.js";
 import { refusal } from "../../support/refusal.js";
 import { labelRow } from "../../support/train/reference.js";
 import { textReader } from "../../support/train/text-reader.js";
