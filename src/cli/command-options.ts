@@ -4,16 +4,27 @@ import { type Command, Option } from "commander";
 import { type Config, loadConfig } from "../config/config.js";
 import { configFileVariable } from "../config/schema.js";
 import { settings } from "../config/settings.js";
-import { truncations } from "../encoder/view.js";
+import { spaceRules, truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";
 import { hasPrototypeKey } from "../input/prototype-key.js";
+import { envelopeRules } from "../prompt/envelope.js";
 import type { Terminal } from "./terminal.js";
 
-/** The settings as options of a command; their values go to the schema unparsed. */
-export function withSettings(command: Command): Command {
+/** The flags of a command that runs encoders. */
+export const encoderFlags = ["--threads", "--processes"];
+
+/**
+ * The configuration's file and settings as options of a command. The settings' values go to the schema unparsed.
+ *
+ * @param flags those of the settings that the command uses; absent: all
+ */
+export function withSettings(command: Command, flags?: readonly string[]): Command {
   command.option("--config <file>", `TOML configuration (env ${configFileVariable})`);
-  for (const { flag, env, path } of settings) {
-    command.addOption(new Option(`${flag} <value>`, `${path.join(".")} (env ${env})`));
+  for (const { flag, env, path, description } of settings.filter(
+    ({ flag }) => flags?.includes(flag) ?? true,
+  )) {
+    const text = `${description.replaceAll("`", "")} (${path.join(".")}, env ${env})`;
+    command.addOption(new Option(`${flag} <value>`, text));
   }
   return command;
 }
@@ -38,7 +49,7 @@ export function configOf(command: Command, { packageRoot }: Terminal, running?: 
 
 /** For commands that measure a judge on labels. */
 export function withLabels(command: Command): Command {
-  return withSettings(command)
+  return withSettings(command, encoderFlags)
     .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
     .option("--judge <name>", "a configured judge; without it and without --checkpoint, the first")
     .option("--checkpoint <path>", "a checkpoint instead; needs --encoder")
@@ -53,7 +64,7 @@ export function withLabels(command: Command): Command {
 
 /** For commands that train. */
 export function withTrainInput(command: Command): Command {
-  return withSettings(command)
+  return withSettings(command, encoderFlags)
     .requiredOption("--labels <file>", "CSV (question,model,isCorrect) or JSON lines (prompt, labels)")
     .requiredOption("--encoder <folder>", "folder with model.onnx, or a configured encoder")
     .option(
@@ -65,12 +76,12 @@ export function withTrainInput(command: Command): Command {
     .option(...chatTemplateKwargs)
     .addOption(
       new Option("--spaces <rule>", "runs of spaces in a prompt: as they are, or as one")
-        .choices(["single", "keep"])
+        .choices(spaceRules)
         .default("keep"),
     )
     .addOption(
       new Option("--envelopes <rule>", "what clients put around the user's text")
-        .choices(["strip", "keep"])
+        .choices(envelopeRules)
         .default("strip"),
     )
     .option(

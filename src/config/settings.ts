@@ -6,6 +6,8 @@ import { bare, metaOf, settingsOf } from "./schema-walk.js";
 export interface Setting {
   readonly env: string;
   readonly flag: string;
+  /** a sentence in Markdown */
+  readonly description: string;
   /** in the file */
   readonly path: readonly [string] | readonly [string, string];
   readonly kind: "number" | "text";
@@ -19,7 +21,7 @@ export const settings: readonly Setting[] = Object.entries(tables).flatMap(([fir
 ]);
 
 function settingAt(path: Setting["path"], schema: z.ZodType): Setting[] {
-  const { env, flag } = metaOf(schema) ?? {};
-  if (env === undefined || flag === undefined) return [];
-  return [{ env, flag, path, kind: bare(schema) instanceof z.ZodNumber ? "number" : "text" }];
+  const { env, flag, description } = metaOf(schema) ?? {};
+  if (env === undefined || flag === undefined || description === undefined) return [];
+  return [{ env, flag, description, path, kind: bare(schema) instanceof z.ZodNumber ? "number" : "text" }];
 }

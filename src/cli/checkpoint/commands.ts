@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import { writableFormats } from "../../checkpoint/content.js";
 import { JudgeError } from "../../errors.js";
-import { chatTemplateKwargs, configOf, withSettings } from "../command-options.js";
+import { chatTemplateKwargs, configOf, encoderFlags, withSettings } from "../command-options.js";
 import type { Terminal } from "../terminal.js";
 import type { ConvertOptions } from "./convert.js";
 
@@ -40,6 +40,7 @@ export function addCheckpointCommands(program: Command, terminal: Terminal): voi
 
   withSettings(
     program.command("verify").description("run a checkpoint on an encoder and compare with reference values"),
+    encoderFlags,
   )
     .argument("<path>", "folder with router.json, or .pt file")
     .requiredOption("--encoder <folder>", "folder with model.onnx")

@@ -6,10 +6,12 @@ import { configFileVariable } from "../../config/schema.js";
 import { JudgeError } from "../../errors.js";
 import { decodeText } from "../../input/decode-text.js";
 import { readRegularFileSync } from "../../input/regular-file.js";
-import { configOf, withSettings } from "../command-options.js";
+import { configOf, encoderFlags, withSettings } from "../command-options.js";
 import { routesToml } from "../routes/routes-text.js";
 import type { Terminal } from "../terminal.js";
 
+/** Where routers reach the server, and how patient they must be. */
+const routeFlags = ["--host", "--port", "--default-judge", "--deadline-ms"];
 const maxRoutesBytes = 16 * 2 ** 20;
 
 /** @param onWrong told when a command has found something to mend */
@@ -27,7 +29,10 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
       );
     });
 
-  withSettings(program.command("score").description("judge a prompt, or a file of prompts, and exit"))
+  withSettings(program.command("score").description("judge a prompt, or a file of prompts, and exit"), [
+    "--default-judge",
+    ...encoderFlags,
+  ])
     .argument("[prompt]", "the prompt; without it and without --file, standard input")
     .option("--file <file>", 'JSON lines with a string "prompt"; prints one JSON line each')
     .option("--judge <name>", "id or alias of the judge")
@@ -42,12 +47,16 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
 
   const routes = withSettings(
     program.command("routes").description("print Switchyard's routes.toml for the configuration"),
+    routeFlags,
   ).action((_, command) => {
     const config = configOf(command, terminal);
     terminal.print(routesToml(config, baseUrl(config.server.host, config.server.port)));
   });
 
-  withSettings(routes.command("check").description("say what is wrong for this judge in a Switchyard file"))
+  withSettings(
+    routes.command("check").description("say what is wrong for this judge in a Switchyard file"),
+    routeFlags,
+  )
     .argument("<file>", "routes.toml")
     .action(async (file: string, _, command) => {
       const { checkRoutes } = await import("../routes/check.js");
@@ -67,6 +76,7 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
     program
       .command("doctor")
       .description("say whether everything that a judge needs is right, and what to change"),
+    [...encoderFlags, "--deadline-ms"],
   )
     .option("--judge <name>", "id or alias of the only judge to look at")
     .option("--json", "as JSON")
