@@ -171,7 +171,9 @@ describe("other commands", () => {
   test("--version, --help and routes answer on standard output", async () => {
     const { version } = readJson<{ version: string }>(packagePath("package.json"));
     assert.deepEqual(await run(["--version"]), { code: 0, output: `${version}\n`, errors: "" });
-    assert.match((await run(["serve", "--help"])).output, /--port <value>.*PREFILL_JUDGE_PORT/);
+    assert.match((await run(["serve", "--help"])).output, /--port <value>[^-]*PREFILL_JUDGE_PORT/);
+    for (const command of ["train", "evaluate", "score", "verify", "doctor", "inspect"])
+      assert.doesNotMatch((await run([command, "--help"])).output, /--(host|port|log-level)/, command);
     const routes = await run(["routes", "--port", "9999"], { env: { PREFILL_JUDGE_DEADLINE_MS: "500" } });
     assert.match(routes.output, /base_url = "http:\/\/127\.0\.0\.1:9999\/v1"\ntimeout_ms = 3500/);
   });

@@ -1,7 +1,7 @@
-// Float32 matrix products, ReLU, dropout and Adam with four lanes at a time (WebAssembly SIMD, in Node.js from 16.4 on):
-// eight times the speed of register-blocked loops in JavaScript. Sums run in a fixed order: the same bytes everywhere.
+// Float32 matrix products, ReLU, dropout and Adam with four lanes at a time, in WebAssembly. Sums run in a fixed order, so
+// that every machine gets the same bytes.
+import { training } from "../../wasm/bytes.js";
 import { instantiate } from "../../wasm/module.js";
-import { activateCode, adamCode, multiplyCode, reluSlopeCode } from "./kernel-code.js";
 
 /** Every row count must be a multiple of this, … */
 export const rowBlock = 4;
@@ -71,8 +71,7 @@ export function createKernel(sizes: readonly number[], maxDepth: number): Kernel
     // a cache line
     end += Math.ceil((size * 4) / 64) * 64;
   }
-  const functions = [multiplyCode(), activateCode(), reluSlopeCode(), adamCode()];
-  const { memory, exports } = instantiate(functions, end);
+  const { memory, exports } = instantiate(training, end);
   const { multiply, activate, reluSlope, adam } = exports;
   return {
     arrays: sizes.map((size, index) => new Float32Array(memory, starts[index + 1]!, size)),
