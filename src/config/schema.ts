@@ -223,5 +223,4 @@ type Parsed = DeepReadonly<z.output<ReturnType<typeof configSchema>>>;
 export type EncoderConfig = Parsed["encoders"][number];
 export type VllmEncoderConfig = Extract<EncoderConfig, { type: "vllm" }>;
 export type JudgeConfig = Parsed["judges"][number];
-export type ServerConfig = Parsed["server"];
 export type ParsedConfig = Parsed;

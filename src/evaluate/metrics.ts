@@ -90,14 +90,6 @@ function negativeLog(given: number): number {
   return -Math.log(Math.min(Math.max(given, Number.EPSILON), 1 - Number.EPSILON));
 }
 
-export function brier(sample: Sample, weight: Float64Array): number | null {
-  return weightedMean(weight, squaredLosses(sample));
-}
-
-export function logLoss(sample: Sample, weight: Float64Array): number | null {
-  return weightedMean(weight, logLosses(sample));
-}
-
 /**
  * Expected calibration error: rows in bins of equal width over [0, 1], the mean over the rows of |mean p − share
  * solved| of their bin. Ten bins are what the figures of the embedded judges were made with.
@@ -121,10 +113,6 @@ export function goesToWeak(p: number, threshold: number): boolean {
 /** Share of the answers on the side of the threshold that p lies on; [rows]. Its mean is the accuracy. */
 export function hits({ p, solved }: Sample, threshold: number): Float64Array {
   return p.map((value, row) => (goesToWeak(value, threshold) ? solved[row]! : 1 - solved[row]!));
-}
-
-export function accuracy(sample: Sample, weight: Float64Array, threshold: number): number | null {
-  return weightedMean(weight, hits(sample, threshold));
 }
 
 /** 1 where p lies from 0.4 to 0.6 and the judge hardly decides; [rows]. */

@@ -10,7 +10,6 @@ export type EnvelopeKind = (typeof envelopeKinds)[number];
 
 /** Whether envelopes are taken off a text. */
 export const envelopeRules = ["strip", "keep"] as const;
-export type EnvelopeRule = (typeof envelopeRules)[number];
 
 export interface Envelope {
   /** who sends it, as answers and metrics name it */

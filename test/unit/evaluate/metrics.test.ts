@@ -3,21 +3,19 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { bootstrap } from "../../../src/evaluate/bootstrap.js";
 import {
-  accuracy,
   agreements,
   auc,
   aucHalfWidth,
-  brier,
   createSample,
   ece,
   goesToWeak,
-  logLoss,
   type Sample,
   uncertain,
   weightedMean,
 } from "../../../src/evaluate/metrics.js";
 import { groupOrders, withinGroupAuc } from "../../../src/evaluate/within-group.js";
 import { createRandom } from "../../../src/train/numeric/random.js";
+import { accuracy, brier, logLoss } from "../../support/train/mean-metrics.js";
 import { assertClose, type ReferenceSample, reference } from "../../support/train/reference.js";
 
 const sampleOf = ({ p, solved, weight }: Pick<ReferenceSample, "p" | "solved" | "weight">): Sample =>

@@ -3,11 +3,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { bootstrap } from "../../../src/evaluate/bootstrap.js";
-import { auc, brier, createSample, ece } from "../../../src/evaluate/metrics.js";
+import { auc, createSample, ece } from "../../../src/evaluate/metrics.js";
 import type { LabelRow } from "../../../src/labels/label-row.js";
 import { parseLabels } from "../../../src/labels/labels.js";
 import { fitGroupRate, fitText } from "../../../src/train/floors.js";
 import { packagePath, readJson } from "../../support/fixtures.js";
+import { brier } from "../../support/train/mean-metrics.js";
 import { assertClose } from "../../support/train/reference.js";
 import { textReader } from "../../support/train/text-reader.js";
 

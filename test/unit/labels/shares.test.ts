@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluate } from "../../../src/evaluate/evaluate.js";
-import { accuracy, auc, brier, createSample, ece, logLoss } from "../../../src/evaluate/metrics.js";
+import { auc, createSample, ece } from "../../../src/evaluate/metrics.js";
 import { chooseThreshold } from "../../../src/evaluate/threshold.js";
 import { thresholdCurve } from "../../../src/evaluate/threshold-curve.js";
 import { groupOrders, withinGroupAuc } from "../../../src/evaluate/within-group.js";
@@ -18,6 +18,7 @@ import { denseDesign } from "../../../src/train/numeric/design.js";
 import { createRandom } from "../../../src/train/numeric/random.js";
 import { largestDifference } from "../../support/fixtures.js";
 import { flatten } from "../../support/train/fit-reference.js";
+import { accuracy, brier, logLoss } from "../../support/train/mean-metrics.js";
 import { assertClose, labelRow } from "../../support/train/reference.js";
 import { textReader } from "../../support/train/text-reader.js";
 
