@@ -52,11 +52,6 @@ export interface EncoderFacts {
   readonly hiddenSize: number;
   /** the hidden-state indices it can give */
   readonly layers: readonly number[];
-  /** how its rows are named, where the configuration says it: row i is hidden state capturedLayers[i] + layerOffset */
-  readonly captured?: {
-    readonly capturedLayers: readonly number[];
-    readonly layerOffset: number;
-  };
   /** indices that it has only before the model's final norm, and therefore does not give */
   readonly unnormalisedLayers?: readonly number[];
   /** why its hidden states may bear wrong indices, which only a selftest can tell; absent: nothing speaks for it */
@@ -68,7 +63,7 @@ export interface EncoderFacts {
   /** SHA-256 (hex) of the chat template; null without one */
   readonly chatTemplateHash: string | null;
   /** tokens a view needs beside the user's text, by template */
-  readonly frameTokens: { readonly none: number; readonly chat: number };
+  readonly templateTokens: { readonly none: number; readonly chat: number };
   /** where it runs, e.g. `cpu` */
   readonly device: string;
   /** the library that runs it in this machine, with its version; absent where none does */

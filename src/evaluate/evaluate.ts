@@ -6,8 +6,14 @@ import { labelWeight } from "../labels/label-row.js";
 import { normaliseText } from "../labels/normalise.js";
 import type { BootstrapOptions } from "./bootstrap.js";
 import { createSample } from "./metrics.js";
-import { describePool, type PoolReport } from "./pool.js";
-import { type Contender, chooseRows, describeSection, type LabelledRows, type Section } from "./section.js";
+import { type ChoiceReport, describeChoice } from "./model-choice.js";
+import {
+  type Contender,
+  chooseRows,
+  describeFigures,
+  type LabelledRows,
+  type OutputFigures,
+} from "./output-figures.js";
 import { type ThresholdPoint, thresholdCurve } from "./threshold-curve.js";
 
 export interface Predictions {
@@ -43,22 +49,22 @@ export interface EvaluationReport {
   readonly seed: number;
   readonly outputs: readonly OutputReport[];
   /** by name, the judge first, then those that predict every output; empty for a single output */
-  readonly pools: readonly (PoolReport & { readonly name: string })[];
+  readonly pools: readonly (ChoiceReport & { readonly name: string })[];
 }
 
-export interface NamedSection extends Section {
+export interface NamedFigures extends OutputFigures {
   /** null: rows that name none */
   readonly name: string | null;
 }
 
 export interface OutputReport {
   readonly output: string;
-  readonly all: Section;
+  readonly all: OutputFigures;
   /** weak share and error share, by name */
   readonly thresholds: readonly { readonly name: string; readonly points: readonly ThresholdPoint[] }[];
   /** largest first; empty where no row names one */
-  readonly groups: readonly NamedSection[];
-  readonly sources: readonly NamedSection[];
+  readonly groups: readonly NamedFigures[];
+  readonly sources: readonly NamedFigures[];
 }
 
 /** @throws JudgeError `usage` for no rows */
@@ -76,7 +82,7 @@ export function evaluate(input: EvaluateInput, options: EvaluateOptions): Evalua
     threshold: options.threshold,
     seed: options.seed,
     outputs: outputNames.map((_, output) => describeOutput(input, output, options)),
-    pools: describePools(input, options),
+    pools: describeChoices(input, options),
   };
 }
 
@@ -125,9 +131,13 @@ function describeOutput(input: EvaluateInput, output: number, options: EvaluateO
   };
 }
 
-function describe(rows: LabelledRows, contenders: readonly Contender[], options: EvaluateOptions): Section {
+function describe(
+  rows: LabelledRows,
+  contenders: readonly Contender[],
+  options: EvaluateOptions,
+): OutputFigures {
   const [judge, ...against] = contenders;
-  return describeSection(rows, { judge: judge!, against }, options);
+  return describeFigures(rows, { judge: judge!, against }, options);
 }
 
 function curveOf(rows: LabelledRows, p: Float64Array, options: BootstrapOptions): ThresholdPoint[] {
@@ -142,7 +152,7 @@ function describeParts(
   rows: LabelledRows,
   { contenders, names }: { contenders: readonly Contender[]; names: readonly (string | null)[] },
   options: EvaluateOptions,
-): NamedSection[] {
+): NamedFigures[] {
   if (names.every((name) => name === null)) return [];
   const parts = new Map<string | null, number[]>();
   names.forEach((name, row) => {
@@ -161,7 +171,7 @@ function describeParts(
     });
 }
 
-function describePools(input: EvaluateInput, options: EvaluateOptions): EvaluationReport["pools"] {
+function describeChoices(input: EvaluateInput, options: EvaluateOptions): EvaluationReport["pools"] {
   const { rows, outputNames } = input;
   const chosen = [...rows.keys()].filter((row) => rows[row]!.labels.every((label) => label !== null));
   if (outputNames.length < 2 || chosen.length === 0) return [];
@@ -176,6 +186,6 @@ function describePools(input: EvaluateInput, options: EvaluateOptions): Evaluati
       values === null ? [] : [Float64Array.from(chosen, (row) => values[row]!)],
     );
     if (p.length < outputNames.length || p.some((values) => values.some(Number.isNaN))) return [];
-    return [{ name, ...describePool({ ...labels, p }, options) }];
+    return [{ name, ...describeChoice({ ...labels, p }, options) }];
   });
 }

@@ -8,7 +8,7 @@ import type { Envelope } from "../prompt/envelope.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 import type { Judgement } from "./judgement.js";
 import type { ProbabilityCache } from "./probability-cache.js";
-import type { Forward } from "./shared-runs.js";
+import type { SharedRun } from "./shared-runs.js";
 
 /** `abstain`: a text that was cut is not judged, since what decides may be in the part that is missing. */
 export const truncatedRules = ["judge", "abstain"] as const;
@@ -38,7 +38,7 @@ export interface JudgeParts {
   /** what judges have found out already; shared by all of them */
   readonly cache: ProbabilityCache;
   /** the forward shared by the judges of one encoder and view */
-  readonly forward: (encoder: Encoder, view: View) => Forward;
+  readonly sharedRuns: (encoder: Encoder, view: View) => SharedRun;
   readonly deadlineMs: number;
   /** milliseconds, monotonic */
   readonly clock: () => number;

@@ -14,13 +14,13 @@ import { checkLayers, checkReading, prepareView } from "./prepare.js";
 import type { Remembered } from "./probability-cache.js";
 import { createProbe } from "./probe.js";
 import { runSelftest } from "./selftest.js";
-import type { Forward, Limits } from "./shared-runs.js";
+import type { Limits, SharedRun } from "./shared-runs.js";
 
 export function createJudge(parts: JudgeParts): Judge {
   const { checkpoint, encoder, cache, clock } = parts;
   const { head } = checkpoint;
   const multiply = createSimdMultiply(matricesOf(head));
-  let prepared: { readonly forward: Forward; readonly cacheScope: string } | null = null;
+  let prepared: { readonly run: SharedRun; readonly cacheScope: string } | null = null;
   const probe = createProbe({ ...parts, multiply });
   const health = createHealth({ ...parts, probe, onChange: parts.onHealth });
 
@@ -85,8 +85,8 @@ export function createJudge(parts: JudgeParts): Judge {
     try {
       if (prepared === null)
         throw new JudgeError("encoder_down", { found: "the judge has not been prepared yet" });
-      const { forward, cacheScope } = prepared;
-      const { encoding, isShared, milliseconds } = await forward.encode(text, limits);
+      const { run, cacheScope } = prepared;
+      const { encoding, isShared, milliseconds } = await run.encode(text, limits);
       if (encoding instanceof JudgeError) throw encoding;
       const queue = Math.max(0, clock() - started - milliseconds.tokenize - milliseconds.prefill);
       const headStarted = clock();
@@ -145,14 +145,14 @@ export function createJudge(parts: JudgeParts): Judge {
     view: () => prepareView(parts),
     async prepare() {
       const view = await checkedView();
-      const shared = parts.forward(encoder, view);
+      const shared = parts.sharedRuns(encoder, view);
       shared.want(requiredFeatures(head));
       const cacheScope = JSON.stringify([checkpoint.hash, encoder.facts.hash, view]);
-      prepared = { forward: shared, cacheScope };
+      prepared = { run: shared, cacheScope };
     },
     async judge(texts, options = {}) {
       const known = texts.map((text) => (text === null ? abstained("no_user_text") : kept(text)));
-      const unknown = texts.filter((text, place): text is string => known[place] === null);
+      const unknown = texts.filter((text, place): text is string => text !== null && known[place] === null);
       const judgements = unknown.length === 0 ? [] : await judgeInTime(unknown, options);
       let next = 0;
       return known.map((judgement) => judgement ?? judgements[next++]!);

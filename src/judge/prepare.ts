@@ -24,7 +24,7 @@ export function prepareView(parts: JudgeParts): View {
   if (template === "chat" && facts.chatTemplateHash === null) {
     throw misfit(parts, "wants a chat template", "has none");
   }
-  const smallest = facts.frameTokens[template] + minTextTokens;
+  const smallest = facts.templateTokens[template] + minTextTokens;
   const fitting = Math.min(checkpoint.view?.max_tokens ?? defaultMaxTokens, facts.maxTokens);
   const maxTokens = parts.maxTokens ?? fitting;
   if (maxTokens > facts.maxTokens || maxTokens < smallest) {

@@ -14,7 +14,7 @@ export interface Encoded {
   readonly milliseconds: EncodeResult["milliseconds"];
 }
 
-export interface Forward {
+export interface SharedRun {
   readonly view: View;
   /** Adds to the layers and modes that every run from now on delivers. */
   want(features: { layers: readonly number[]; pooling: readonly PoolingMode[] }): void;
@@ -42,7 +42,7 @@ interface Run {
   readonly waiters: Set<Limits>;
 }
 
-export function createForward(encoder: Encoder, view: View): Forward {
+export function createSharedRun(encoder: Encoder, view: View): SharedRun {
   const layers = new Set<number>();
   const pooling = new Set<PoolingMode>();
   const inFlight = new Map<string, Run>();
@@ -113,10 +113,10 @@ export function createForward(encoder: Encoder, view: View): Forward {
 }
 
 /** The forwards of one generation of judges: one for each encoder and view. */
-export function createForwards(): (encoder: Encoder, view: View) => Forward {
-  const forwards = new Map<Encoder, Map<string, Forward>>();
+export function createSharedRuns(): (encoder: Encoder, view: View) => SharedRun {
+  const forwards = new Map<Encoder, Map<string, SharedRun>>();
   return (encoder, view) => {
-    const ofEncoder = forwards.get(encoder) ?? new Map<string, Forward>();
+    const ofEncoder = forwards.get(encoder) ?? new Map<string, SharedRun>();
     forwards.set(encoder, ofEncoder);
     const key = JSON.stringify([
       view.template,
@@ -124,7 +124,7 @@ export function createForwards(): (encoder: Encoder, view: View) => Forward {
       view.maxTokens,
       view.truncation,
     ]);
-    const forward = ofEncoder.get(key) ?? createForward(encoder, view);
+    const forward = ofEncoder.get(key) ?? createSharedRun(encoder, view);
     ofEncoder.set(key, forward);
     return forward;
   };

@@ -13,7 +13,7 @@ import { createJudge } from "../judge/judge.js";
 import type { Judge, JudgeParts } from "../judge/judge-parts.js";
 import { createProbabilityCache, type ProbabilityCache } from "../judge/probability-cache.js";
 import { createRegistry, type Registry } from "../judge/registry.js";
-import { createForwards } from "../judge/shared-runs.js";
+import { createSharedRuns } from "../judge/shared-runs.js";
 import type { Log } from "../observe/log.js";
 import type { Envelope } from "../prompt/envelope.js";
 import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
@@ -85,12 +85,12 @@ export async function composeJudges(
     }),
   );
   const fresh = encoders.filter((built) => !running.includes(built));
-  const forward = createForwards();
+  const sharedRuns = createSharedRuns();
   const served = config.judges.map((judge, index) => {
     const { encoder } = encoders.find((built) => built.config.id === judge.encoder)!;
     const checkpoint = checkpoints[index]!;
     return {
-      judge: composeJudge(judge, checkpoint, { encoder, forward, cache }, config, observers.log),
+      judge: composeJudge(judge, checkpoint, { encoder, sharedRuns, cache }, config, observers.log),
       verdict: verdictSettings(judge, checkpoint),
     };
   });
@@ -146,7 +146,7 @@ async function takeOver(
 function composeJudge(
   config: JudgeConfig,
   checkpoint: Checkpoint,
-  parts: Pick<JudgeParts, "encoder" | "forward" | "cache">,
+  parts: Pick<JudgeParts, "encoder" | "sharedRuns" | "cache">,
   all: Config,
   log: Log,
 ): Judge {

@@ -3,7 +3,7 @@ import type { Encoder } from "../../src/encoder/encoder.js";
 import { createOnnxEncoder } from "../../src/encoder/onnx/onnx-encoder.js";
 import type { JudgeParts } from "../../src/judge/judge-parts.js";
 import { createProbabilityCache } from "../../src/judge/probability-cache.js";
-import { createForwards } from "../../src/judge/shared-runs.js";
+import { createSharedRuns } from "../../src/judge/shared-runs.js";
 import { fixturePath } from "./fixtures.js";
 
 export function tinyEncoder(): Encoder {
@@ -35,7 +35,7 @@ export function tinyParts(
     calibration: "on",
     acceptEncoder: null,
     cache: createProbabilityCache(0),
-    forward: createForwards(),
+    sharedRuns: createSharedRuns(),
     deadlineMs: 10_000,
     clock: () => performance.now(),
     onFault: () => {},

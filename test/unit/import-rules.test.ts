@@ -33,7 +33,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
 const packages: Readonly<Record<string, RegExp>> = {
   "@cfworker/json-schema": /^answer\/schema-validator\.ts$/,
   "@hono/node-server": /^http\//,
-  "@huggingface/transformers": /^encoder\/tokenizer\/(tokenizer|frame|chat-template)\.ts$/,
+  "@huggingface/transformers": /^encoder\/tokenizer\/(tokenizer|template-tokens|chat-template)\.ts$/,
   "cli-progress": /^cli\/score-rows\.ts$/,
   commander: /^cli\/([a-z]+\/commands|command-(options|line))\.ts$/,
   "fastest-levenshtein": /^(config\/explain|cli\/routes\/check)\.ts$/,

@@ -1,6 +1,6 @@
 // An evaluation report as text for a terminal; everything else of it is in --json.
-import type { EvaluationReport, NamedSection, OutputReport } from "../../evaluate/evaluate.js";
-import type { MetricName, Section } from "../../evaluate/section.js";
+import type { EvaluationReport, NamedFigures, OutputReport } from "../../evaluate/evaluate.js";
+import type { MetricName, OutputFigures } from "../../evaluate/output-figures.js";
 import { amount, difference, estimate, number, percent, share, table } from "../text-table.js";
 
 const titles: readonly (readonly [MetricName, string])[] = [
@@ -49,11 +49,11 @@ function renderOutput({ output, all, thresholds, groups, sources }: OutputReport
   ].join("\n\n");
 }
 
-function agreementRow({ against }: Section): string[] {
+function agreementRow({ against }: OutputFigures): string[] {
   return ["same decision", "", ...against.map(({ agreement }) => estimate(agreement))];
 }
 
-function renderSections(sections: readonly NamedSection[]): string[] {
+function renderSections(sections: readonly NamedFigures[]): string[] {
   const shown = sections.filter(({ rows }) => rows >= minRows);
   if (shown.length < 2) return [];
   const lines = shown.map(({ name, rows, solvedShare, judge }) => [

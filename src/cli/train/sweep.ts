@@ -17,7 +17,7 @@ import type { Terminal } from "../terminal.js";
 import { estimate, number, table } from "../text-table.js";
 import { encodeRows } from "./encode-rows.js";
 import {
-  checkLayers,
+  checkLayerOptions,
   type TrainInput,
   trainingEnvelopes,
   trainingRows,
@@ -85,7 +85,7 @@ async function encodeGrid(
 function gridOf(encoder: Encoder, rows: number, options: SweepCommand): Grid {
   const { facts } = encoder;
   const layers = ascending(options.layers ?? facts.layers);
-  checkLayers(encoder, layers, "--layers");
+  checkLayerOptions(encoder, layers, "--layers");
   const pooling: readonly PoolingMode[] = [...new Set(options.pooling ?? poolingModes)];
   const largest = Math.min(smallestTraining(rows, usualFolds), facts.hiddenSize);
   const tooLarge = options.pca?.find((size) => size > largest);

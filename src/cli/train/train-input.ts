@@ -93,7 +93,7 @@ function chooseRows(
 }
 
 /** @param option names the layers in a message, as the user gave them */
-export function checkLayers({ facts, id }: Encoder, layers: readonly number[], option: string): void {
+export function checkLayerOptions({ facts, id }: Encoder, layers: readonly number[], option: string): void {
   const missing = layers.find((layer) => !facts.layers.includes(layer));
   if (missing === undefined) return;
   throw new JudgeError("usage", {

@@ -27,7 +27,7 @@ import type { Terminal } from "../terminal.js";
 import { encodeRows } from "./encode-rows.js";
 import { type Fitted, fitCalibrated } from "./train-fit.js";
 import {
-  checkLayers,
+  checkLayerOptions,
   type TrainInput,
   trainingEnvelopes,
   trainingRows,
@@ -113,7 +113,7 @@ function checkRows({ pca, calibration }: TrainCommand, rows: number): void {
 }
 
 function checkFeatures({ layer, pca }: TrainCommand, encoder: Encoder): void {
-  checkLayers(encoder, [layer], "--layer");
+  checkLayerOptions(encoder, [layer], "--layer");
   const { hiddenSize } = encoder.facts;
   if (pca <= hiddenSize) return;
   throw new JudgeError("usage", {

@@ -7,7 +7,7 @@ import { limitWarning } from "../limit-warning.js";
 import { shorten } from "../tokenizer/shorten.js";
 import { createBatcher } from "./batching/batcher.js";
 import { unpackEncodings } from "./packed-encodings.js";
-import { createPool } from "./processes.js";
+import { createProcesses } from "./processes.js";
 import type { Answer, LoadedFacts, Work } from "./protocol.js";
 import { spawnEncoder } from "./spawn.js";
 import { createSupervisor } from "./supervisor.js";
@@ -65,13 +65,13 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
         },
         down(how) {
           parts.events.down({ ...how, process });
-          if (how.wasLoading && pool.upCount === 0 && !pool.loading) batcher.giveUp();
+          if (how.wasLoading && processes.upCount === 0 && !processes.loading) batcher.giveUp();
         },
       },
       ...(parts.backOffMs && { backOffMs: parts.backOffMs }),
     });
   };
-  const pool = createPool(Array.from({ length: parts.processes }, supervise));
+  const processes = createProcesses(Array.from({ length: parts.processes }, supervise));
 
   const expect = <K extends Answer["kind"]>(answer: Answer, kind: K) => {
     if (answer.kind === "refused") throw new JudgeError(answer.error.code, answer.error);
@@ -83,11 +83,11 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     limits: parts.limits,
     async run(work) {
       parts.events.run?.(work.texts.length);
-      const { encodings, milliseconds } = expect(await pool.run(work), "encoded");
+      const { encodings, milliseconds } = expect(await processes.run(work), "encoded");
       return { encodings: unpackEncodings(encodings), milliseconds };
     },
-    runs: () => pool.upCount,
-    frameTokens: ({ template }) => facts?.frameTokens[template] ?? 0,
+    runs: () => processes.upCount,
+    templateTokens: ({ template }) => facts?.templateTokens[template] ?? 0,
     clock: () => performance.now(),
   });
 
@@ -95,7 +95,7 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
   async function load(): Promise<EncoderFacts> {
     const stamp = await stampEncoderFolder(parts.folder);
     const [{ weightHashes, ...loaded }, files] = await Promise.all([
-      pool.start(),
+      processes.start(),
       hashEncoderFolder(parts.folder),
     ]);
     const isAsHashed = Object.entries(weightHashes).every(([name, hash]) => files[name] === hash);
@@ -112,10 +112,10 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     id: parts.id,
     modelName: parts.modelName,
     get up() {
-      return pool.upCount > 0;
+      return processes.upCount > 0;
     },
     get pids() {
-      return pool.pids;
+      return processes.pids;
     },
     get facts() {
       if (facts === undefined)
@@ -137,11 +137,11 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     async tokenize(texts, view) {
       const shortened = shorten(texts, view);
       const work: Work = { kind: "tokenize", texts: shortened.texts, view };
-      const { tokens } = expect(await batcher.errand(() => pool.run(work)), "tokenized");
+      const { tokens } = expect(await batcher.errand(() => processes.run(work)), "tokenized");
       return tokens.map(fromWire).map(shortened.flag);
     },
     async close() {
-      const closing = pool.close();
+      const closing = processes.close();
       batcher.giveUp();
       await closing;
     },

@@ -2,7 +2,7 @@
 import type { Answer, LoadedFacts, Work } from "./protocol.js";
 import type { Supervisor } from "./supervisor-parts.js";
 
-export interface Pool {
+export interface Processes {
   /** how many of the processes are up: so many runs can go on at the same time */
   readonly upCount: number;
   /** whether one has been started and is not up yet */
@@ -17,7 +17,7 @@ export interface Pool {
 }
 
 /** @param supervisors at least one, each of a process of its own */
-export function createPool(supervisors: readonly Supervisor[]): Pool {
+export function createProcesses(supervisors: readonly Supervisor[]): Processes {
   async function close(): Promise<void> {
     await Promise.all(supervisors.map((supervisor) => supervisor.close()));
   }

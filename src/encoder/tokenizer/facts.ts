@@ -6,10 +6,10 @@ import type { Tokenizer, TokenizerFiles } from "./tokenizer.js";
 export function tokenizerFacts(
   { chatTemplate }: TokenizerFiles,
   tokenizer: Tokenizer,
-): Pick<EncoderFacts, "chatTemplateHash" | "frameTokens"> {
+): Pick<EncoderFacts, "chatTemplateHash" | "templateTokens"> {
   return {
     chatTemplateHash: chatTemplate && createHash("sha256").update(chatTemplate).digest("hex"),
-    frameTokens: {
+    templateTokens: {
       none: tokenizer.frameSize("none"),
       chat: chatTemplate === null ? 0 : tokenizer.frameSize("chat"),
     },

@@ -7,8 +7,14 @@ import type { Tokens } from "../encoder.js";
 import type { View } from "../view.js";
 import { bertLetters } from "./bert-letters.js";
 import { chatRenderer, someDate } from "./chat-template.js";
-import { type AddedToken, bareFrame, chatFrame, checkFrame, type Frame } from "./frame.js";
 import { createReadableCheck, type TemplateWords } from "./readable-tokens.js";
+import {
+  type AddedToken,
+  bareTemplateTokens,
+  chatTemplateTokens,
+  checkTemplateTokens,
+  type TemplateTokens,
+} from "./template-tokens.js";
 import { cutTokens } from "./truncate.js";
 
 /** The parsed files of a tokenizer folder. */
@@ -73,25 +79,30 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
   };
 
   const bare = runBounded(frameMs, endless, () => {
-    const frame = bareFrame(whole);
-    checkFrame(frame, plainIds, (text) => whole.encode(text));
+    const frame = bareTemplateTokens(whole);
+    checkTemplateTokens(frame, plainIds, (text) => whole.encode(text));
     return frame;
   });
   /** by the template's arguments; few, since they come from checkpoints */
-  const chatFrames = new Map<string, Frame>();
-  const chatFrameFor = (source: string, templateArguments: NonNullable<View["templateArguments"]>): Frame =>
+  const chatFrames = new Map<string, TemplateTokens>();
+  const chatFrameFor = (
+    source: string,
+    templateArguments: NonNullable<View["templateArguments"]>,
+  ): TemplateTokens =>
     runBounded(frameMs, endless, () => {
       const render = chatRenderer(whole, { source, templateArguments });
-      const frame = chatFrame(whole, specialTokens, render);
-      checkFrame(frame, plainIds, (text) => whole.encode(render(text), { add_special_tokens: false }));
+      const frame = chatTemplateTokens(whole, specialTokens, render);
+      checkTemplateTokens(frame, plainIds, (text) =>
+        whole.encode(render(text), { add_special_tokens: false }),
+      );
       return frame;
     });
   /** of a text in the template without arguments; one that prints the date takes none without a date */
   const measuredFrame = files.chatTemplate === null ? bare : chatFrameFor(files.chatTemplate, someDate);
 
-  const sharedPrefixes = new WeakMap<Frame, readonly number[]>();
-  const templateWords = new WeakMap<Frame, TemplateWords>();
-  const wordsOf = (frame: Frame) => {
+  const sharedPrefixes = new WeakMap<TemplateTokens, readonly number[]>();
+  const templateWords = new WeakMap<TemplateTokens, TemplateWords>();
+  const wordsOf = (frame: TemplateTokens) => {
     const known = templateWords.get(frame) ?? { lead: plainIds(frame.lead), trail: plainIds(frame.trail) };
     templateWords.set(frame, known);
     return known;
@@ -100,7 +111,7 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
   const frameOf = ({
     template,
     templateArguments = {},
-  }: Pick<View, "template" | "templateArguments">): Frame => {
+  }: Pick<View, "template" | "templateArguments">): TemplateTokens => {
     if (template === "none") return bare;
     if (files.chatTemplate === null) {
       throw new JudgeError("encoder", {

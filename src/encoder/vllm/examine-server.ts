@@ -7,7 +7,7 @@ import { type Client, createClient } from "./client.js";
 import { takeFile } from "./hidden-state-file.js";
 import { createHiddenStateReader, type HiddenStates, largestFile } from "./hidden-states.js";
 import type { VllmEncoderParts } from "./parts.js";
-import { createTurns } from "./turns.js";
+import { createWorkSlices } from "./work-slices.js";
 
 /** Of the models that a server offers, so many are named. */
 const maxNames = 8;
@@ -107,7 +107,7 @@ async function examinePrefill(
     const path = await client.prefill(ids, signal);
     named = ` (it named ${path})`;
     const wanted = { layers: captured, pooling: ["mean"] } as const;
-    const reader = createHiddenStateReader(createTurns());
+    const reader = createHiddenStateReader(createWorkSlices());
     const states = await takeFile(path, rules, signal, (file) => reader.read(file, expected, wanted, signal));
     const found = statesObservation(host, states, performance.now() - started, leftBehind[0]);
     return { states: found, pooled: states.pooled };

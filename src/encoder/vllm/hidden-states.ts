@@ -7,7 +7,7 @@ import { connectorRemedy, type WholeFile } from "./hidden-state-file.js";
 import { createLimiter } from "./limiter.js";
 import { ownTensors } from "./own-files.js";
 import { createRowPooling, fault, type RowPooling, type RowShape, type StateDtype } from "./row-pooling.js";
-import type { Turns } from "./turns.js";
+import type { WorkSlices } from "./work-slices.js";
 
 export interface Expected {
   /** the token ids that were sent */
@@ -51,8 +51,8 @@ export function largestFile({ ids, captured, hiddenSize }: Expected): number {
   return (1 << 16) + ids.length * perToken;
 }
 
-/** @param turns where the pooling of each piece waits for its turn */
-export function createHiddenStateReader(turns: Turns): HiddenStateReader {
+/** @param slices where the pooling of each piece waits for its turn */
+export function createHiddenStateReader(slices: WorkSlices): HiddenStateReader {
   const limiter = createLimiter(filesAtOnce, Number.POSITIVE_INFINITY);
   /** kept, since new ones at this rate would keep the garbage collector busy; two for each file that is read */
   const spare: Uint8Array[] = [];
@@ -83,7 +83,7 @@ export function createHiddenStateReader(turns: Turns): HiddenStateReader {
         signal.throwIfAborted();
         const isLast = first >= shape.tokens;
         if (!isLast) coming = fetch(first, next);
-        await turns.take(() => rows.add(bytes));
+        await slices.take(() => rows.add(bytes));
         if (isLast) return;
         [now, next] = [next, now];
       }

@@ -22,7 +22,7 @@ import { createLimiter } from "./limiter.js";
 import type { VllmEncoderParts } from "./parts.js";
 import { createProbe } from "./probe.js";
 import { type Sweeper, startSweeper } from "./sweep.js";
-import { createTurns } from "./turns.js";
+import { createWorkSlices } from "./work-slices.js";
 
 const probeText = "Hi";
 const probeView: View = { template: "none", maxTokens: 64, truncation: "right" };
@@ -31,8 +31,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   const { id, events, hiddenStatesRoot } = parts;
   const client = createClient(parts);
   const limiter = createLimiter(parts.maxInFlight, parts.queueLimit);
-  const turns = createTurns();
-  const reader = createHiddenStateReader(turns);
+  const slices = createWorkSlices();
+  const reader = createHiddenStateReader(slices);
   const calls = new Set<AbortController>();
   const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
   let tokenizer: Tokenizer | undefined;
@@ -71,8 +71,8 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
   }
 
   /** Each text in a turn of its own. */
-  async function tokenizeInTurns(texts: readonly string[], view: View): Promise<(Tokens | JudgeError)[]> {
-    const entries = texts.map((text) => turns.take(() => tokenizeAll(tokenizer!, [text], view)));
+  async function tokenizeInSlices(texts: readonly string[], view: View): Promise<(Tokens | JudgeError)[]> {
+    const entries = texts.map((text) => slices.take(() => tokenizeAll(tokenizer!, [text], view)));
     return (await Promise.all(entries)).flat();
   }
 
@@ -144,7 +144,6 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       layers: captured.filter(isNormalised).sort((a, b) => a - b),
       unnormalisedLayers,
       ...(layerDoubt && { layerDoubt }),
-      captured: { capturedLayers: parts.capturedLayers, layerOffset: parts.layerOffset },
       // one place is the generated token's
       maxTokens: Math.min(folder.maxTokens, context ?? Number.POSITIVE_INFINITY) - 1,
       ...tokenizerFacts(folder.tokenizer, tokenizer),
@@ -190,7 +189,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       if (!probe.up) throw closed();
       const started = performance.now();
       const shortened = shorten(texts, options.view);
-      const tokens = await tokenizeInTurns(shortened.texts, options.view);
+      const tokens = await tokenizeInSlices(shortened.texts, options.view);
       const tokenized = performance.now();
       const encodings = await call(options.signal, (signal) =>
         Promise.all(tokens.map((entry) => encodeTokens(entry, options, signal))),
@@ -203,7 +202,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     async tokenize(texts, view) {
       if (tokenizer === undefined) throw closed();
       const shortened = shorten(texts, view);
-      return (await tokenizeInTurns(shortened.texts, view)).map(shortened.flag);
+      return (await tokenizeInSlices(shortened.texts, view)).map(shortened.flag);
     },
     async close() {
       isClosed = true;

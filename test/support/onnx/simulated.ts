@@ -28,12 +28,12 @@ export function randomNumbers(seed: number): () => number {
 }
 
 const view: View = { template: "chat", maxTokens: 2048, truncation: "middle" };
-const frameTokens = 30;
+const templateTokens = 30;
 const charactersPerToken = 4.5;
 
 /** tokens of a text, template included */
 export function tokensOf(characters: number): number {
-  return Math.min(view.maxTokens, frameTokens + Math.ceil(characters / charactersPerToken));
+  return Math.min(view.maxTokens, templateTokens + Math.ceil(characters / charactersPerToken));
 }
 
 /** milliseconds of one text's forward: what was measured of SmolLM2 on two cores, attention included */
@@ -52,7 +52,7 @@ export async function simulate(requests: readonly Request[], noise: () => number
   const batcher = createBatcher({
     limits: { maxBatch: 32, maxBatchTokens: 1024, maxWaitMs: 0, queueLimit: 256 },
     runs: () => 1,
-    frameTokens: () => frameTokens,
+    templateTokens: () => templateTokens,
     clock: () => now,
     run: ({ texts }) =>
       new Promise((resolve) => {

@@ -13,8 +13,8 @@ process.on("message", (command: Command) => {
       send({ kind: "failed", error: { code: "encoder", found: "model.onnx is damaged" } });
     } else if (mode !== "silent") {
       const { threads } = command;
-      const frameTokens = { none: 2, chat: 5 };
-      const facts = { hiddenSize: 4, layers: [0, 1], maxTokens: 9, chatTemplateHash: null, frameTokens };
+      const templateTokens = { none: 2, chat: 5 };
+      const facts = { hiddenSize: 4, layers: [0, 1], maxTokens: 9, chatTemplateHash: null, templateTokens };
       send({ kind: "loaded", facts: { ...facts, device: "cpu", threads, weightHashes: {} } });
     }
     return;

@@ -9,7 +9,7 @@ import {
   type Expected,
   type HiddenStates,
 } from "../../../src/encoder/vllm/hidden-states.js";
-import { createTurns } from "../../../src/encoder/vllm/turns.js";
+import { createWorkSlices } from "../../../src/encoder/vllm/work-slices.js";
 import type { WantedFeatures } from "../../../src/features/pooled.js";
 
 /** What the server does wrong, or late. */
@@ -111,7 +111,12 @@ export function readBytes(
       into.set(bytes.subarray(position, position + into.length));
     },
   };
-  return createHiddenStateReader(createTurns()).read(file, expected, wanted, new AbortController().signal);
+  return createHiddenStateReader(createWorkSlices()).read(
+    file,
+    expected,
+    wanted,
+    new AbortController().signal,
+  );
 }
 
 /** The bytes of the file, with whatever the fault does to its content. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type EvaluateInput, evaluate, type Predictions } from "../../../src/evaluate/evaluate.js";
 import { auc, createSample } from "../../../src/evaluate/metrics.js";
-import { metricNames } from "../../../src/evaluate/section.js";
+import { metricNames } from "../../../src/evaluate/output-figures.js";
 import type { LabelRow } from "../../../src/labels/label-row.js";
 import { createRandom } from "../../../src/train/numeric/random.js";
 import { refusal } from "../../support/refusal.js";

@@ -51,7 +51,7 @@ test("runs of spaces are read as one where the judge or else its checkpoint says
 });
 
 test("max_tokens must leave room for a text and not exceed the encoder's", () => {
-  const smallest = encoder.facts.frameTokens.chat + 8;
+  const smallest = encoder.facts.templateTokens.chat + 8;
   for (const maxTokens of [smallest, 512])
     assert.equal(prepareView(parts({ maxTokens })).maxTokens, maxTokens);
   for (const maxTokens of [1, smallest - 1, 513]) {

@@ -7,7 +7,7 @@ import type { EncodeOptions, EncodeResult, Encoder } from "../../../src/encoder/
 import type { View } from "../../../src/encoder/view.js";
 import { JudgeError } from "../../../src/errors.js";
 import { createJudge } from "../../../src/judge/judge.js";
-import { createForward, createForwards, type Limits } from "../../../src/judge/shared-runs.js";
+import { createSharedRun, createSharedRuns, type Limits } from "../../../src/judge/shared-runs.js";
 import { fixturePath } from "../../support/fixtures.js";
 import { rejection } from "../../support/refusal.js";
 import { tinyEncoder, tinyParts } from "../../support/tiny.js";
@@ -42,7 +42,7 @@ function createFake({ isRunning = false } = {}) {
         },
       });
     });
-  const forward = createForward({ encode } as Encoder, view);
+  const forward = createSharedRun({ encode } as Encoder, view);
   const ask = async (text: string, signal = never, more: Partial<Limits> = {}) => {
     const { encoding } = await forward.encode(text, { signal, expiresAt: 1, isBulk: false, ...more });
     return encoding instanceof JudgeError ? encoding.code : encoding.tokenCount;
@@ -195,7 +195,7 @@ describe("layers and pooling", () => {
 });
 
 test("judges share a forward when encoder and view are the same, and not otherwise", () => {
-  const forwards = createForwards();
+  const forwards = createSharedRuns();
   const [one, two] = [tinyEncoder(), tinyEncoder()];
   const shared = forwards(one, view);
   assert.equal(forwards(one, { ...view, templateArguments: {} }), shared);
@@ -207,7 +207,7 @@ test("judges share a forward when encoder and view are the same, and not otherwi
   ];
   const all = [shared, forwards(two, view), ...others.map((other) => forwards(one, other))];
   assert.equal(new Set(all).size, all.length);
-  assert.notEqual(createForwards()(one, view), shared);
+  assert.notEqual(createSharedRuns()(one, view), shared);
 });
 
 test("two judges asked for one text cost one run, and each gives its own probabilities", async (context) => {
@@ -218,7 +218,7 @@ test("two judges asked for one text cost one run, and each gives its own probabi
   const outputs = ["weak", "b/two"];
   const alone: number[] = [];
   const encode = context.mock.method(encoder, "encode");
-  const forward = createForwards();
+  const sharedRuns = createSharedRuns();
   const judges = await Promise.all(
     names.map(async (name, index) => {
       const checkpoint = await loadCheckpoint(fixturePath(`checkpoints/${name}`));
@@ -226,7 +226,7 @@ test("two judges asked for one text cost one run, and each gives its own probabi
       const single = createJudge(parts);
       await single.prepare();
       alone[index] = (await single.judge(["Solve: 1+1"]))[0]!.pSolve!;
-      return createJudge({ ...parts, forward });
+      return createJudge({ ...parts, sharedRuns });
     }),
   );
   for (const judge of judges) await judge.prepare();

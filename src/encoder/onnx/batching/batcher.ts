@@ -19,7 +19,7 @@ export interface BatcherParts {
   /** how many runs can go on at the same time; 0: what waits goes on waiting, and more is refused */
   readonly runs: () => number;
   /** tokens around a text */
-  readonly frameTokens: (view: View) => number;
+  readonly templateTokens: (view: View) => number;
   /** milliseconds, that of `expiresAt` */
   readonly clock: () => number;
 }
@@ -39,7 +39,7 @@ export interface Batcher {
   giveUp(): void;
 }
 
-export function createBatcher({ limits, run, runs, frameTokens, clock }: BatcherParts): Batcher {
+export function createBatcher({ limits, run, runs, templateTokens, clock }: BatcherParts): Batcher {
   const queue = createQueue({ limits, clock, processes: () => Math.max(1, runs()) });
   const errands = createErrands();
   let running = 0;
@@ -147,7 +147,7 @@ export function createBatcher({ limits, run, runs, frameTokens, clock }: Batcher
           onOver: () => queue.leave(call),
         });
         const group = JSON.stringify([view, layers, pooling]);
-        const bounds = { frame: frameTokens(view), most: view.maxTokens };
+        const bounds = { frame: templateTokens(view), most: view.maxTokens };
         for (const [place, text] of texts.entries()) {
           const why = queue.add({ call, place, text, group, bounds, isPatient: expiresAt === undefined });
           if (why !== null) call.settle(place, overloaded(why));

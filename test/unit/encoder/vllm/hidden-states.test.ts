@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { serializeSafetensors } from "../../../../src/checkpoint/safetensors.js";
 import type { WholeFile } from "../../../../src/encoder/vllm/hidden-state-file.js";
 import { createHiddenStateReader, type Expected } from "../../../../src/encoder/vllm/hidden-states.js";
-import { createTurns } from "../../../../src/encoder/vllm/turns.js";
+import { createWorkSlices } from "../../../../src/encoder/vllm/work-slices.js";
 import { JudgeError } from "../../../../src/errors.js";
 import type { WantedFeatures } from "../../../../src/features/pooled.js";
 import { fixturePath, tinyRows } from "../../../support/fixtures.js";
@@ -98,7 +98,7 @@ test("a read that fails while the piece before it waits ends its own call, and n
     const file = pieceFile(bytes, (piece) => {
       if (piece === 2) throw new JudgeError("encoder_error", { found: "cut" });
     });
-    const reader = createHiddenStateReader(createTurns());
+    const reader = createHiddenStateReader(createWorkSlices());
     const { signal } = new AbortController();
     await rejection("encoder_error", reader.read(file, large, largeWanted, signal));
     await new Promise(setImmediate);
@@ -111,7 +111,7 @@ test("a read that fails while the piece before it waits ends its own call, and n
 for (const code of ["deadline", "encoder_error"] as const) {
   test(`a call that ends early by ${code} keeps its buffers until its last read is over`, async () => {
     const controller = new AbortController();
-    const reader = createHiddenStateReader(createTurns());
+    const reader = createHiddenStateReader(createWorkSlices());
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;

@@ -53,7 +53,7 @@ function bench(given: Partial<BatchLimits> = {}, processes = 1) {
         });
       }),
     runs: () => up,
-    frameTokens: () => 0,
+    templateTokens: () => 0,
     clock: () => now,
   });
   /** The texts of a request, which is in no hurry. */

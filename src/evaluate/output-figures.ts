@@ -53,7 +53,7 @@ export interface Comparison {
   readonly agreement: Estimate;
 }
 
-export interface Section {
+export interface OutputFigures {
   readonly rows: number;
   /** more than the rows where some prompts were answered several times */
   readonly answers: number;
@@ -62,16 +62,16 @@ export interface Section {
   readonly against: readonly Comparison[];
 }
 
-export interface SectionOptions extends BootstrapOptions {
+export interface FiguresOptions extends BootstrapOptions {
   readonly threshold: number;
 }
 
 /** @param against predictions may be NaN; a contender with gaps is compared on the rows it has */
-export function describeSection(
+export function describeFigures(
   rows: LabelledRows,
   { judge, against }: { judge: Contender; against: readonly Contender[] },
-  options: SectionOptions,
-): Section {
+  options: FiguresOptions,
+): OutputFigures {
   const complete = against.filter(({ p }) => !p.some(Number.isNaN));
   const whole = compare(rows, [judge, ...complete], options);
   const byName = new Map(whole.against.map((comparison, index) => [complete[index], comparison]));
@@ -109,8 +109,8 @@ export function chooseRows(
 function compare(
   rows: LabelledRows,
   contenders: readonly Contender[],
-  options: SectionOptions,
-): Pick<Section, "judge" | "against"> {
+  options: FiguresOptions,
+): Pick<OutputFigures, "judge" | "against"> {
   const size = rows.solved.length;
   const meters = contenders.map(({ p }) => createMeter(rows, p, options.threshold));
   const agreeing = contenders.map(({ p }) => agreements(contenders[0]!.p, p, options.threshold));

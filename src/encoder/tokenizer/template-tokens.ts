@@ -13,7 +13,7 @@ export interface AddedToken {
 }
 
 /** A template taken apart around the user's text. */
-export interface Frame {
+export interface TemplateTokens {
   readonly prefixIds: readonly number[];
   readonly suffixIds: readonly number[];
   /** the user's text as the template renders it, with the template's plain text around it */
@@ -24,7 +24,7 @@ export interface Frame {
 }
 
 /** No template: only what the tokenizer's post-processor puts around a text, such as [CLS] and [SEP]. */
-export function bareFrame(whole: PreTrainedTokenizer): Frame {
+export function bareTemplateTokens(whole: PreTrainedTokenizer): TemplateTokens {
   const sample = "a";
   const inner = whole.encode(sample, { add_special_tokens: false });
   const outer = whole.encode(sample);
@@ -47,11 +47,11 @@ export function bareFrame(whole: PreTrainedTokenizer): Frame {
  * @param render the chat template with a text as its only user message
  * @throws JudgeError `encoder` when the template does not render the text exactly once
  */
-export function chatFrame(
+export function chatTemplateTokens(
   whole: PreTrainedTokenizer,
   specialTokens: readonly AddedToken[],
   render: (text: string) => string,
-): Frame {
+): TemplateTokens {
   const marker = "\u{F8FF}user text\u{F8FF}";
   const pieces = render(marker).split(marker);
   if (pieces.length !== 2) {
@@ -98,13 +98,17 @@ export function chatFrame(
 }
 
 /** @throws JudgeError `encoder` when the ids of the parts do not add up to the ids of the whole, on a few texts */
-export function checkFrame(
-  frame: Frame,
+export function checkTemplateTokens(
+  templateTokens: TemplateTokens,
   plainIds: (text: string) => number[],
   wholeIds: (text: string) => number[],
 ): void {
   for (const text of ["Hello, world", "\n two  words\n", "1½ x² = 数"]) {
-    const composed = [...frame.prefixIds, ...plainIds(frame.segment(text)), ...frame.suffixIds];
+    const composed = [
+      ...templateTokens.prefixIds,
+      ...plainIds(templateTokens.segment(text)),
+      ...templateTokens.suffixIds,
+    ];
     if (composed.join() !== wholeIds(text).join()) {
       throw new JudgeError("encoder", {
         found: "the tokenizer's ids of template and text do not add up to the ids of the whole",

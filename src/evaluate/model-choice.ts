@@ -5,7 +5,7 @@ import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js"
 import { weightedMean } from "./metrics.js";
 
 /** Rows with a label for every output. */
-export interface PoolRows {
+export interface ChoiceRows {
   readonly outputNames: readonly string[];
   /** by output, [rows] each */
   readonly p: readonly Float64Array[];
@@ -14,14 +14,14 @@ export interface PoolRows {
   readonly weight: Float64Array;
 }
 
-export interface PoolPoint {
+export interface ChoicePoint {
   /** share of rows that the chosen models solve */
   readonly solvedShare: Estimate;
   /** mean cost of a row; null without costs */
   readonly meanCost: Estimate | null;
 }
 
-export interface TolerancePoint extends PoolPoint {
+export interface TolerancePoint extends ChoicePoint {
   readonly tolerance: number;
   /** solved share minus that of the best single model, on the same rows */
   readonly minusBestSingle: Estimate;
@@ -29,18 +29,18 @@ export interface TolerancePoint extends PoolPoint {
   readonly shares: readonly number[];
 }
 
-export interface PoolReport {
+export interface ChoiceReport {
   readonly rows: number;
-  readonly outputs: readonly (PoolPoint & { readonly output: string })[];
+  readonly outputs: readonly (ChoicePoint & { readonly output: string })[];
   /** the cheapest of the models that solve the row most often */
-  readonly oracle: PoolPoint;
+  readonly oracle: ChoicePoint;
   /** the output that solves most of these very rows */
   readonly bestSingle: string;
   /** cost-coverage curve; tolerance 0 alone without costs, for then no model is the cheapest */
   readonly curve: readonly TolerancePoint[];
 }
 
-export interface PoolOptions extends BootstrapOptions {
+export interface ChoiceOptions extends BootstrapOptions {
   /** cost of a row by output, in any unit; null where none is known */
   readonly costs: readonly number[] | null;
   /** 0 first */
@@ -50,7 +50,7 @@ export interface PoolOptions extends BootstrapOptions {
 /** 0, 0.05, … 1 */
 export const usualTolerances: readonly number[] = Array.from({ length: 21 }, (_, step) => step / 20);
 
-export function describePool(rows: PoolRows, options: PoolOptions): PoolReport {
+export function describeChoice(rows: ChoiceRows, options: ChoiceOptions): ChoiceReport {
   const { outputNames, solved, weight } = rows;
   const { costs } = options;
   const size = weight.length;
@@ -88,7 +88,7 @@ export function describePool(rows: PoolRows, options: PoolOptions): PoolReport {
   };
 }
 
-function pointOf({ solvedShare, meanCost }: PoolPoint): PoolPoint {
+function pointOf({ solvedShare, meanCost }: ChoicePoint): ChoicePoint {
   return { solvedShare, meanCost };
 }
 
@@ -102,16 +102,16 @@ function bestChoice(
 }
 
 /** How often the row's chosen output solves it. */
-function outcomes({ solved }: PoolRows, choice: Uint32Array): Float64Array {
+function outcomes({ solved }: ChoiceRows, choice: Uint32Array): Float64Array {
   return Float64Array.from(choice, (output, row) => solved[output]![row]!);
 }
 
 /** Every choice of an output for each row, from one bootstrap. */
 function measure(
-  rows: PoolRows,
+  rows: ChoiceRows,
   choices: readonly Uint32Array[],
-  options: PoolOptions & { best: number },
-): (PoolPoint & { minusBestSingle: Estimate })[] {
+  options: ChoiceOptions & { best: number },
+): (ChoicePoint & { minusBestSingle: Estimate })[] {
   const { costs, best } = options;
   const size = rows.weight.length;
   const solved = choices.map((choice) => outcomes(rows, choice));

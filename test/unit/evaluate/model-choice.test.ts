@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describePool, type PoolRows } from "../../../src/evaluate/pool.js";
+import { type ChoiceRows, describeChoice } from "../../../src/evaluate/model-choice.js";
 import { assertClose } from "../../support/train/reference.js";
 
-const pool: PoolRows = {
+const pool: ChoiceRows = {
   outputNames: ["dear", "cheap", "middle"],
   p: [
     Float64Array.of(0.9, 0.8, 0.9, 0.7),
@@ -16,7 +16,7 @@ const pool: PoolRows = {
 const options = { seed: 1, resamples: 200, costs: [10, 1, 4], tolerances: [0, 0.1, 1] };
 
 test("oracle, best single model and the cost-coverage curve", () => {
-  const report = describePool(pool, options);
+  const report = describeChoice(pool, options);
   assert.equal(report.rows, 4);
   assert.equal(report.bestSingle, "dear");
   assert.deepEqual(
@@ -42,12 +42,12 @@ test("oracle, best single model and the cost-coverage curve", () => {
 
 test("where no model solves a row, the oracle pays for the cheapest", () => {
   const none = { ...pool, solved: pool.solved.map(() => new Uint8Array(4)) };
-  const { oracle } = describePool(none, options);
+  const { oracle } = describeChoice(none, options);
   assert.deepEqual([oracle.solvedShare.value, oracle.meanCost?.value], [0, 1]);
 });
 
 test("without costs there is one point, the likeliest model, and no cost", () => {
-  const report = describePool(pool, { ...options, costs: null });
+  const report = describeChoice(pool, { ...options, costs: null });
   assert.deepEqual(
     report.curve.map(({ tolerance, meanCost }) => [tolerance, meanCost]),
     [[0, null]],
@@ -58,7 +58,7 @@ test("without costs there is one point, the likeliest model, and no cost", () =>
 
 test("the usual curve runs from 0 to 1, and weights count", () => {
   const { tolerances: _, ...usual } = options;
-  const report = describePool({ ...pool, weight: Float64Array.of(1, 1, 5, 1) }, usual);
+  const report = describeChoice({ ...pool, weight: Float64Array.of(1, 1, 5, 1) }, usual);
   assert.equal(report.curve.length, 21);
   assert.equal(report.curve.at(-1)?.tolerance, 1);
   assert.equal(report.bestSingle, "cheap");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTurns } from "../../../../src/encoder/vllm/turns.js";
+import { createWorkSlices } from "../../../../src/encoder/vllm/work-slices.js";
 
 test("pieces run in order, one in a turn of the event loop, and each settles its own caller", async () => {
-  const turns = createTurns();
+  const slices = createWorkSlices();
   let loops = 0;
   let counting = true;
   const count = () => {
@@ -12,7 +12,7 @@ test("pieces run in order, one in a turn of the event loop, and each settles its
   };
   const ran: { piece: number; loop: number }[] = [];
   const pieces = [0, 1, 2, 3, 4].map((piece) =>
-    turns.take(() => {
+    slices.take(() => {
       ran.push({ piece, loop: loops });
       const busyUntil = performance.now() + 5;
       while (performance.now() < busyUntil);
@@ -33,5 +33,5 @@ test("pieces run in order, one in a turn of the event loop, and each settles its
   );
   // a timer that is due comes between any two
   assert.equal(new Set(ran.map(({ loop }) => loop)).size, 5);
-  assert.equal(await turns.take(() => 5), 5);
+  assert.equal(await slices.take(() => 5), 5);
 });

@@ -1,12 +1,12 @@
 // Work for this thread, one piece in a turn of the event loop: however much is asked at once, what else there is to do waits
 // for one piece only.
 
-export interface Turns {
+export interface WorkSlices {
   /** Runs `work`, which should be short, when it is its turn; rejects with what it throws. */
   take<T>(work: () => T): Promise<T>;
 }
 
-export function createTurns(): Turns {
+export function createWorkSlices(): WorkSlices {
   const waiting: (() => void)[] = [];
   let isScheduled = false;
 
