@@ -11,7 +11,7 @@ import { baseUrl } from "../../src/config/base-url.js";
 import { startSwitchyard } from "../support/clients/switchyard-process.js";
 import { parityRows } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
-import { readmeBlocks, readmeRoutes } from "../support/readme.js";
+import { docBlocks, docRoutes } from "../support/pages.js";
 import { costs, outputs, referenceOf, writeThreeOutputs } from "../support/three-outputs.js";
 
 const folder = mkdtempSync(join(tmpdir(), "judge-three-"));
@@ -101,10 +101,10 @@ describe("Switchyard 0.3.0 in custom mode with three groups", () => {
 });
 
 test("the table and the route that README shows send each prompt where the reference says", async () => {
-  const pasted = readmeBlocks("toml").find((block) => block.startsWith("[judges.prefill-judge.custom]"))!;
+  const pasted = docBlocks("toml").find((block) => block.startsWith("[judges.prefill-judge.custom]"))!;
   const server = await startJudgeServer(`${pasted}[runtime]\ndeadline_ms = 60000\n`);
   const printed = printedRoutes(pasted, server);
-  const text = printed.slice(0, printed.indexOf("[routes.auto]")) + readmeRoutes('mode = "custom"');
+  const text = printed.slice(0, printed.indexOf("[routes.auto]")) + docRoutes('mode = "custom"');
   const router = await startSwitchyard(text);
   const counts = { "efficient-model": 0, "capable-model": 0 };
   try {

@@ -9,7 +9,7 @@ import { routesToml } from "../../src/cli/routes/routes-text.js";
 import { startSwitchyard } from "../support/clients/switchyard-process.js";
 import { parityRows } from "../support/fixtures.js";
 import { type JudgeServer, parseConfig, startJudgeServer } from "../support/judge-server.js";
-import { readmeRoutes } from "../support/readme.js";
+import { docRoutes } from "../support/pages.js";
 
 const threshold = 0.8;
 const weakModel = "mistralai/Mixtral-8x7B-Instruct-v0.1";
@@ -47,7 +47,7 @@ async function routesAsReferenced(routes: string): Promise<void> {
 
 /** The printed file with another route, taken from README. */
 function withRoute(type: string): string {
-  return printed.slice(0, printed.indexOf("[routes.auto]")) + readmeRoutes(`type = "${type}"`);
+  return printed.slice(0, printed.indexOf("[routes.auto]")) + docRoutes(`type = "${type}"`);
 }
 
 for (const format of ["openai_responses", "anthropic_messages"]) {

@@ -11,7 +11,7 @@ import {
   startJudgeServer,
   tinyConfig,
 } from "../support/judge-server.js";
-import { readmeRoutes } from "../support/readme.js";
+import { docRoutes } from "../support/pages.js";
 import { readCompletion } from "../support/verdict.js";
 
 const custom = `
@@ -61,7 +61,7 @@ function routes(toml: string, url: string): Record<string, string> {
   return {
     capability: `${capability}recent_turn_window = 3\n`,
     custom: routesToml(config, url).replace("policy =", "recent_turn_window = 3\npolicy ="),
-    stage_router: `${head}${readmeRoutes('type = "stage_router"').replace("threshold_step = 0.0", "threshold_step = 0.0, recent_turn_window = 3").replace("confidence_threshold = 0.5", "confidence_threshold = 0.99")}`,
+    stage_router: `${head}${docRoutes('type = "stage_router"').replace("threshold_step = 0.0", "threshold_step = 0.0, recent_turn_window = 3").replace("confidence_threshold = 0.5", "confidence_threshold = 0.99")}`,
   };
 }
 

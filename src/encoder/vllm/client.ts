@@ -10,6 +10,7 @@ import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import * as z from "zod";
 import { withTimeout } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
+import { parseReply, refusalOf } from "./reply.js";
 
 export interface ClientParts {
   /** such as `http://127.0.0.1:8000/v1`, tried in turn */
@@ -52,7 +53,6 @@ const Reply = z.looseObject({
 const ModelsReply = z.looseObject({
   data: z.array(z.looseObject({ id: z.string(), max_model_len: z.int().positive().nullish() })),
 });
-const ErrorReply = z.looseObject({ error: z.looseObject({ message: z.string() }) });
 
 export function createClient(parts: ClientParts): Client {
   const { baseUrls, servedModel, apiKey } = parts;
@@ -83,7 +83,7 @@ export function createClient(parts: ClientParts): Client {
     const method = body === null ? "GET" : "POST";
     const { status, text } = await exchange(send, url, { method, agent, headers, signal }, body);
     if (status !== 200) throw refusalOf(status, text, path);
-    return parseJson(text);
+    return parseReply(text);
   }
 
   /** Asks the servers in turn until one answers. */
@@ -190,40 +190,4 @@ async function readText(response: IncomingMessage): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-/** The server's own words are not passed on: they may quote what was sent. */
-function refusalOf(status: number, text: string, path: string): JudgeError {
-  if (status === 429)
-    return new JudgeError("overloaded", {
-      found: "the vLLM server is overloaded",
-      remedy: "ask again later",
-    });
-  if (status >= 500) {
-    return new JudgeError("encoder_down", {
-      found: `the vLLM server answered ${status}`,
-      remedy: "see its own log",
-    });
-  }
-  const found = (finding: string, remedy: string) =>
-    new JudgeError("encoder_error", { found: `the vLLM server ${finding} (${status})`, remedy });
-  if (status === 404) {
-    return path === "/models"
-      ? found("has no /models under base_url", "end base_url with the server's /v1")
-      : found("does not know the model", "set served_model to a name of its /v1/models");
-  }
-  if (status === 401 || status === 403)
-    return found("refused the API key", "set api_key_env to the variable that holds it");
-  const message = ErrorReply.safeParse(parseJson(text)).data?.error.message ?? "";
-  return /maximum context length|max_model_len|longer than the maximum/i.test(message)
-    ? found("takes fewer tokens than were sent", "lower the judge's max_tokens")
-    : found("refused the request", "see its own log");
 }
