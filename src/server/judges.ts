@@ -152,19 +152,12 @@ function composeJudge(
 ): Judge {
   const { runtime } = all;
   return createJudge({
-    id: config.id,
-    aliases: config.aliases,
-    checkpoint,
+    ...config,
     ...parts,
+    checkpoint,
     output: chooseOutput(config, checkpoint),
-    maxTokens: config.maxTokens,
-    truncation: config.truncation,
-    spaces: config.spaces,
     envelopes: takenOff(all, config, checkpoint),
-    onTruncation: config.onTruncation,
     message: config.message ?? checkpoint.message,
-    calibration: config.calibration,
-    acceptEncoder: config.acceptEncoder,
     deadlineMs: runtime.deadlineMs,
     clock,
     onFault({ code, message, cause }) {
