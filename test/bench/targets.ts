@@ -6,8 +6,9 @@ export const pSolveDifference = 1e-5;
 const readyMs = 2000;
 const healthMs = 20;
 const loopDelayMs = 20;
-const cachedMs = 1;
-const cachedRatio = 0.5;
+const cachedMs = 0.5;
+/** of eight clients */
+const leastCachedPerSecond = 5000;
 const predictedRatio = 0.9;
 
 /** What 64 clients get over the best bare batch: more where the encoder remembers the template. */
@@ -43,16 +44,16 @@ export function judgeTargets(result: Omit<BenchResult, "verdicts">): Verdict[] {
         },
       ],
     ),
-    ...cached.flatMap(({ judge, cachedMs: found, ratio }) => [
+    ...cached.flatMap(({ judge, cachedMs: found, cachedPerSecond: perSecond }) => [
       {
         target: `${judge}, cached: p50 of one client at most ${cachedMs} ms`,
         met: found.p50 <= cachedMs,
         found: `${ms(found.p50)} ms (${spread(found, 2)})`,
       },
       {
-        target: `${judge}, cached: at least ${cachedRatio} × the bare handler's requests per second`,
-        met: ratio.p50 >= cachedRatio,
-        found: `${ratio.p50.toFixed(2)} (${spread(ratio, 2)})`,
+        target: `${judge}, cached: at least ${leastCachedPerSecond} requests per second of eight clients`,
+        met: perSecond.p50 >= leastCachedPerSecond,
+        found: `${perSecond.p50.toFixed(0)} (${spread(perSecond, 0)})`,
       },
     ]),
     {

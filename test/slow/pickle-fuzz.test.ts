@@ -5,12 +5,12 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import type { CheckpointContent } from "../../../../../src/checkpoint/content.js";
-import { parseTorchCheckpoint } from "../../../../../src/checkpoint/torch/torch-checkpoint.js";
-import { parseTorchZip } from "../../../../../src/checkpoint/torch/zip/zip.js";
-import { JudgeError } from "../../../../../src/errors.js";
-import { fixturePath } from "../../../../support/fixtures.js";
-import { torchZip } from "../../../../support/torch/pickle-builder.js";
+import type { CheckpointContent } from "../../src/checkpoint/content.js";
+import { parseTorchCheckpoint } from "../../src/checkpoint/torch/torch-checkpoint.js";
+import { parseTorchZip } from "../../src/checkpoint/torch/zip/zip.js";
+import { JudgeError } from "../../src/errors.js";
+import { fixturePath } from "../support/fixtures.js";
+import { torchZip } from "../support/torch/pickle-builder.js";
 
 const casesPerFile = 1500;
 const limitMs = 1000;
