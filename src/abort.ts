@@ -1,11 +1,11 @@
-// Work that ends with its caller's signal, or when its time is up. The work is told through its own signal; whether it can
-// stop is its own matter.
+// Work that ends with its caller's signal, or when its time is up. The work is told through its own signal;
+// whether it can stop is its own matter.
 import { setMaxListeners } from "node:events";
 import type { JudgeError } from "./errors.js";
 
 /**
- * Runs `work`, which must settle when its controller aborts, with a controller that follows `outer` and lets go of it
- * afterwards.
+ * Runs `work`, which must settle when its controller aborts, with a controller that follows `outer` and lets
+ * go of it afterwards.
  *
  * @throws the reason of whichever aborted first, whatever `work` came to
  */

@@ -17,7 +17,8 @@ export type ErrorCode =
   | "host_not_allowed"
   | "origin_not_allowed"
   | "reload_failed"
-  // conditions under which a well-formed request cannot be judged (failureReasons in judge/abstention-reasons.ts)
+  // conditions under which a well-formed request cannot be judged (failureReasons in
+  // judge/abstention-reasons.ts)
   | "deadline"
   | "overloaded"
   | "encoder_down"
@@ -33,7 +34,9 @@ export type ErrorCode =
   // a bug of this program
   | "internal";
 
-/** What an error says, each a clause without its final stop. None of them holds anything that a user typed. */
+/**
+ * What an error says, each a clause without its final stop. None of them holds anything that a user typed.
+ */
 export interface ErrorText {
   /** the part of the whole that it is about, such as `encoder minilm` */
   readonly place?: string | null | undefined;
@@ -116,8 +119,8 @@ export function asJudgeError(error: unknown): JudgeError {
 }
 
 /**
- * A message with absolute paths cut to their last part: logs and answers tell no paths. Of two paths in one clause, what
- * stands between them is cut too.
+ * A message with absolute paths cut to their last part: logs and answers tell no paths. Of two paths in one
+ * clause, what stands between them is cut too.
  */
 export function withoutPaths(message: string): string {
   return message.replace(/(^|[\s"'(])\/[^:;,"]*\//g, "$1");

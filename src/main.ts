@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs the command line and turns a fault into one line and an exit code. Only this file ends the process; it imports little, so
-// that it is there to speak when the rest cannot be loaded.
+// Runs the command line and turns a fault into one line and an exit code. Only this file ends the process; it
+// imports little, so that it is there to speak when the rest cannot be loaded.
 import { readFileSync } from "node:fs";
 import { limitFinding } from "./cli/process-limits.js";
 import { createTerminal } from "./cli/terminal.js";

@@ -3,7 +3,9 @@
 
 export const choicePolicies = ["tolerance", "max", "utility"] as const;
 
-/** The cheapest of those nearly as likely as the likeliest; the likeliest; or the most useful for its cost. */
+/**
+ * The cheapest of those nearly as likely as the likeliest; the likeliest; or the most useful for its cost.
+ */
 export type ChoiceRule =
   | { readonly policy: "tolerance"; readonly tolerance: number }
   | { readonly policy: "max" }

@@ -1,6 +1,6 @@
 // The answer to a router's custom mode: the name of a group of models, at a place that the router reads, in
 // an object of the user's own shape. Pure; schema-check.ts checks it against the router's JSON Schema.
-import { JudgeError } from "../errors.js";
+import { type ErrorText, JudgeError } from "../errors.js";
 import { type ChoiceRule, chooseByRule } from "./choice.js";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -40,24 +40,31 @@ export interface Outputs {
  * @throws JudgeError `config` when table and checkpoint do not go together
  */
 export function fitCustomVerdict(place: string, settings: CustomSettings, outputs: Outputs): CustomVerdict {
-  const refuse = (finding: string): never => {
-    throw new JudgeError("config", { found: `${place}.${finding}` });
+  const refuse = ({ found, remedy }: ErrorText): never => {
+    throw new JudgeError("config", { found: `${place}.${found}`, remedy });
   };
   const { targets, costs, rule, defaultGroup } = settings;
   const groups = Object.keys(targets);
   for (const group of groups) {
     if (outputs.names.includes(targets[group]!)) continue;
     const known = outputs.names.map((name) => `"${name}"`).join(", ");
-    refuse(`targets.${group} is no output of the checkpoint; wanted one of ${known}`);
+    refuse({ found: `targets.${group} is no output of the checkpoint`, remedy: `wanted one of ${known}` });
   }
   if (!groups.includes(defaultGroup)) {
-    refuse(`default: "${defaultGroup}" is no group of targets; wanted one of ${groups.join(", ")}`);
+    refuse({
+      found: `default: "${defaultGroup}" is no group of targets`,
+      remedy: `wanted one of ${groups.join(", ")}`,
+    });
   }
   const lacking = costs === null ? [] : groups.filter((group) => !Object.hasOwn(costs, group));
-  if (lacking.length > 0) refuse(`costs lacks ${lacking.join(", ")}; give every group of targets a cost`);
+  if (lacking.length > 0)
+    refuse({ found: `costs lacks ${lacking.join(", ")}`, remedy: "give every group of targets a cost" });
   const found = costs ?? outputs.costs;
   if (found === null && rule.policy !== "max") {
-    refuse(`costs is missing, and the checkpoint has none; give every group a cost, or write policy = "max"`);
+    refuse({
+      found: "costs is missing, and the checkpoint has none",
+      remedy: `give every group a cost, or write policy = "max"`,
+    });
   }
   const costOf = (group: string) => (costs === null ? found![targets[group]!]! : costs[group]!);
   const path = pointerPath(settings.pointer);
@@ -65,7 +72,10 @@ export function fitCustomVerdict(place: string, settings: CustomSettings, output
   try {
     renderCustom(table, defaultGroup);
   } catch {
-    refuse("pointer leads through a value of template that holds no others; change one of them");
+    refuse({
+      found: "pointer leads through a value of template that holds no others",
+      remedy: "change one of them",
+    });
   }
   return table;
 }

@@ -14,7 +14,8 @@ const maxHeapMebibytes = 64;
 
 export interface SchemaCheck {
   /**
-   * Whether `schema` takes `answer`. False for one that is malformed, too large, too slow or points elsewhere.
+   * Whether `schema` takes `answer`. False for one that is malformed, too large, too slow or points
+   * elsewhere.
    *
    * @param answer is small, since the configuration makes it
    */

@@ -1,5 +1,6 @@
-// Validates an answer against a stranger's JSON Schema, within bounds of size and time that hold for patterns,
-// recursion and references too. Nothing is fetched, and no code is made of it. It holds up its thread.
+// Validates an answer against a stranger's JSON Schema, within bounds of size and time that hold for
+// patterns, recursion and references too. Nothing is fetched, and no code is made of it. It holds up its
+// thread.
 import { Validator } from "@cfworker/json-schema";
 import { runBounded } from "../input/bounded-run.js";
 

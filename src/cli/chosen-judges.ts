@@ -38,10 +38,11 @@ interface Setting {
 }
 
 /**
- * Runs `work` with the checkpoint where one is given, else with the configured judge, and with the others. All stand on
- * one start of each encoder.
+ * Runs `work` with the checkpoint where one is given, else with the configured judge, and with the others.
+ * All stand on one start of each encoder.
  *
- * @throws JudgeError `usage` for a checkpoint without encoder, or an unknown name; what starting the judges throws
+ * @throws JudgeError `usage` for a checkpoint without encoder, or an unknown name; what starting the judges
+ *   throws
  */
 export async function withChosenJudge<T>(
   config: Config,
@@ -83,7 +84,9 @@ export async function withCheckpoint<T>(
   return await withJudges(config, [setting], ([judge]) => work(judge!));
 }
 
-/** What the chosen judge takes off its texts: known before it is started, since labels are read the same way. */
+/**
+ * What the chosen judge takes off its texts: known before it is started, since labels are read the same way.
+ */
 export async function chosenEnvelopes(config: Config, choice: JudgeChoice): Promise<readonly Envelope[]> {
   const { judge, checkpoint } = await chosenSetting(config, choice);
   return takenOff(config, judge, checkpoint ?? (await loadCheckpoint(judge.checkpoint)));

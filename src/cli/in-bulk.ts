@@ -1,12 +1,13 @@
-// Many texts through an encoder whose processes are never idle: texts of like length together, and the next ones asked for
-// while the first run.
+// Many texts through an encoder whose processes are never idle: texts of like length together, and the next
+// ones asked for while the first run.
 
 const windowSize = 512;
 const batchSize = 32;
 
 /**
- * Calls `run` for batches of at most 32 texts until all have been in one; at a time one for each process, and one more.
- * Within windows of 512 the shortest come first, so that what is left takes about as long as what is done.
+ * Calls `run` for batches of at most 32 texts until all have been in one; at a time one for each process, and
+ * one more. Within windows of 512 the shortest come first, so that what is left takes about as long as what
+ * is done.
  *
  * @param processes of the encoder
  * @param run is given the batch and the places of its texts; its first error ends the work

@@ -1,4 +1,5 @@
-// Limits of the process that Node itself breaks on, wherever in its own code: the one line that says which to raise.
+// Limits of the process that Node itself breaks on, wherever in its own code: the one line that says which to
+// raise.
 
 import { readFileSync } from "node:fs";
 

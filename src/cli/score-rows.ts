@@ -35,8 +35,9 @@ export async function* scoreWithProgress(
 }
 
 /**
- * The raw or calibrated probabilities, as each judge is configured: by judge and output, [texts] each. Every batch goes
- * to all judges at once, so that those of one encoder and view share its runs; each takes off what it takes off in service.
+ * The raw or calibrated probabilities, as each judge is configured: by judge and output, [texts] each. Every
+ * batch goes to all judges at once, so that those of one encoder and view share its runs; each takes off what
+ * it takes off in service.
  *
  * @throws JudgeError `usage` when a text cannot be judged
  */

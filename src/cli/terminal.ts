@@ -30,7 +30,10 @@ export interface Terminal {
   endWithin(milliseconds: number): void;
 }
 
-/** @param kind of the terminal, as TERM has it: a dumb one, such as an editor's, shows what should move its cursor */
+/**
+ * @param kind of the terminal, as TERM has it: a dumb one, such as an editor's, shows what should move its
+ * cursor
+ */
 export function movesCursor({ isTTY }: { readonly isTTY?: boolean }, kind: string | undefined): boolean {
   return isTTY === true && kind !== "dumb";
 }
@@ -70,7 +73,10 @@ export function createTerminal(packageRoot: URL, version: string, kind: string |
   };
 }
 
-/** Lines that no file can command a terminal with. Within JSON, which has its own escapes, they mean what they did. */
+/**
+ * Lines that no file can command a terminal with. Within JSON, which has its own escapes, they mean what they
+ * did.
+ */
 export function escaped(lines: string): string {
   return lines.replace(
     /[^\P{Cc}\n\t]/gu,
@@ -78,7 +84,10 @@ export function escaped(lines: string): string {
   );
 }
 
-/** Text of a file for a terminal: control characters, which could move the cursor or forge a line, are replaced. */
+/**
+ * Text of a file for a terminal: control characters, which could move the cursor or forge a line, are
+ * replaced.
+ */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\uFFFD");
 }

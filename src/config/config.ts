@@ -1,5 +1,6 @@
-// Configuration file, environment and flags → one frozen Config. Flags outrank the environment, which outranks the
-// file, which outranks the embedded judges. Every fault is one line: what was found, where, what to do.
+// Configuration file, environment and flags → one frozen Config. Flags outrank the environment, which
+// outranks the file, which outranks the embedded judges. Every fault is one line: what was found, where, what
+// to do.
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
@@ -130,8 +131,8 @@ function refuseUnknownNames({ defaultJudge, judges }: Config, encoderIds: readon
 }
 
 /**
- * Refuses a file that has lost its content, as one has that is being written. At the start an empty file means the
- * embedded judges; later it is a mishap.
+ * Refuses a file that has lost its content, as one has that is being written. At the start an empty file
+ * means the embedded judges; later it is a mishap.
  */
 function refuseLoss(file: string, content: Table, running: Config): void {
   const remedy = "write it again, or start the server again for the embedded judges";

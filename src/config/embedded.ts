@@ -35,8 +35,8 @@ export function isTable(value: unknown): value is Table {
 }
 
 /**
- * A file's content over what the package says: an encoder's or judge's table overrides what it names. `[judges]` says
- * which judges there are.
+ * A file's content over what the package says: an encoder's or judge's table overrides what it names.
+ * `[judges]` says which judges there are.
  *
  * @param packageRoot folder of package.json
  */
@@ -54,7 +54,9 @@ export function overEmbedded(content: Table, packageRoot: string): Table {
   };
 }
 
-/** @param ties a table that gives the first of these keys is about another thing: the other keys are forgotten */
+/**
+ * @param ties a table that gives the first of these keys is about another thing: the other keys are forgotten
+ */
 function overEach(
   packaged: Readonly<Record<string, Table>>,
   own: Table,

@@ -10,7 +10,9 @@ import { type Setting, settings } from "./settings.js";
 /** Where settings come from, the one that counts first. */
 export type Source = readonly [name: string, content: Table];
 
-/** @throws JudgeError `config` naming the first key that the schema does not know, and the nearest known one */
+/**
+ * @throws JudgeError `config` naming the first key that the schema does not know, and the nearest known one
+ */
 export function refuseUnknownKeys(schema: z.ZodType, [source, content]: Source): void {
   const found = unknownKey(schema, content);
   if (found === null) return;

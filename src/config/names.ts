@@ -1,5 +1,5 @@
-// Origins and host names of the configuration, as browsers and clients spell them: what can never match what they send is
-// refused with what to write.
+// Origins and host names of the configuration, as browsers and clients spell them: what can never match what
+// they send is refused with what to write.
 import { isIP } from "node:net";
 import { JudgeError } from "../errors.js";
 

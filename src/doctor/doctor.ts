@@ -1,5 +1,5 @@
-// Looks at everything that judges need, one thing after the other, and says what to change. A fault only stops the checks
-// that need what is broken.
+// Looks at everything that judges need, one thing after the other, and says what to change. A fault only
+// stops the checks that need what is broken.
 
 import type { Config } from "../config/config.js";
 import type { EncoderConfig, JudgeConfig } from "../config/schema.js";

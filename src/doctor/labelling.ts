@@ -1,5 +1,5 @@
-// Which captured row is which hidden state: tries other orders and offsets of the captured ids until a selftest's
-// probabilities come out. Knows pooled rows and a head; runs no encoder and words nothing.
+// Which captured row is which hidden state: tries other orders and offsets of the captured ids until a
+// selftest's probabilities come out. Knows pooled rows and a head; runs no encoder and words nothing.
 import { type PooledVectors, pooledKey } from "../features/pooled.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
 import type { HeadWeights } from "../head/weights.js";
@@ -30,8 +30,9 @@ export interface Reading {
 
 export interface LabellingFinding {
   /**
-   * `fits`: one reading is within the tolerance; `several`: more than one is; `close`: none, but one is far nearer than all
-   * others; `neighbours`: none, and rows beside the wanted ones are not captured; `none`: none of all that could be
+   * `fits`: one reading is within the tolerance; `several`: more than one is; `close`: none, but one is far
+   * nearer than all others; `neighbours`: none, and rows beside the wanted ones are not captured; `none`:
+   * none of all that could be
    */
   readonly kind: "fits" | "several" | "close" | "neighbours" | "none";
   /** the nearest; null where no choice of rows gives the wanted layers */
@@ -51,8 +52,8 @@ const clearRatio = 4;
 const largestClose = 0.05;
 
 /**
- * Tries every other way to name the rows, within bounds: offsets up to two from the configured one and from 0, and the
- * captured ids as given, reversed, sorted or, when they are few, in any order.
+ * Tries every other way to name the rows, within bounds: offsets up to two from the configured one and from
+ * 0, and the captured ids as given, reversed, sorted or, when they are few, in any order.
  *
  * @param samples at least one
  * @param tolerance largest admitted difference of a probability

@@ -1,4 +1,5 @@
-// The selftest as `doctor` reports it: how near the probabilities come, and whether captured rows have their right names.
+// The selftest as `doctor` reports it: how near the probabilities come, and whether captured rows have their
+// right names.
 
 import { faultObservation, type Observation, observation } from "../encoder/observation.js";
 import type { View } from "../encoder/view.js";
@@ -71,7 +72,9 @@ function layersMisfit(judge: Judge): JudgeError | null {
   }
 }
 
-/** What to do about layers that the head reads and the encoder does not give; null: nothing is known of them. */
+/**
+ * What to do about layers that the head reads and the encoder does not give; null: nothing is known of them.
+ */
 function missingAdvice({ judge, labelling }: LabelledJudge, labels: LabellingFinding | null): string | null {
   const { encoderName } = judge.checkpoint;
   const isElsewhere = labels?.kind === "fits" && labels.best?.isConfigured === false;

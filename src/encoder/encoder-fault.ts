@@ -1,4 +1,5 @@
-// An exception behind one text, as an error whose message tells its kind. The exception's own message may quote the text.
+// An exception behind one text, as an error whose message tells its kind. The exception's own message may
+// quote the text.
 import { JudgeError } from "../errors.js";
 
 /** @param finding in our words */

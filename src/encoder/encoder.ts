@@ -18,11 +18,15 @@ export interface BatchLimits {
 
 export interface EncodeOptions extends WantedFeatures {
   readonly view: View;
-  /** ends the wait of a text whose run has not begun; what runs already may be finished and delivered all the same */
+  /**
+   * ends the wait of a text whose run has not begun; what runs already may be finished and delivered all the
+   * same
+   */
   readonly signal?: AbortSignal;
   /**
-   * when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be refused, and one for
-   * which the queue has no room is; absent: all of them are done, as a selftest is while requests fill the queue
+   * when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be
+   * refused, and one for which the queue has no room is; absent: all of them are done, as a selftest is while
+   * requests fill the queue
    */
   readonly expiresAt?: () => number;
   /** whether others go first, but for a share of the time; absent: they do not */
@@ -54,7 +58,10 @@ export interface EncoderFacts {
   readonly layers: readonly number[];
   /** indices that it has only before the model's final norm, and therefore does not give */
   readonly unnormalisedLayers?: readonly number[];
-  /** why its hidden states may bear wrong indices, which only a selftest can tell; absent: nothing speaks for it */
+  /**
+   * why its hidden states may bear wrong indices, which only a selftest can tell; absent: nothing speaks for
+   * it
+   */
   readonly layerDoubt?: JudgeError;
   /** tokens the model itself can take */
   readonly maxTokens: number;
@@ -109,6 +116,9 @@ export interface Encoder {
 export interface Tokens {
   readonly ids: readonly number[];
   readonly truncated: boolean;
-  /** no token of the user's own says anything: none is known, or only white space is left of a text that was cut */
+  /**
+   * no token of the user's own says anything: none is known, or only white space is left of a text that was
+   * cut
+   */
   readonly unreadable?: true;
 }

@@ -1,5 +1,6 @@
-// Reads what tells a model's tokens from its folder: tokenizer.json, tokenizer_config.json, config.json and optionally
-// chat_template.jinja (which Transformers.js ignores, and which outranks the template in tokenizer_config.json).
+// Reads what tells a model's tokens from its folder: tokenizer.json, tokenizer_config.json, config.json and
+// optionally chat_template.jinja (which Transformers.js ignores, and which outranks the template in
+// tokenizer_config.json).
 import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -73,8 +74,8 @@ export function fileOf(folder: string, name: string, maxBytes: number): WantedFi
 export const modelFileName = "model.onnx";
 
 /**
- * The names of the files in the folder that decide a result, sorted: those that are read, and whatever others the model keeps
- * its weights in.
+ * The names of the files in the folder that decide a result, sorted: those that are read, and whatever others
+ * the model keeps its weights in.
  *
  * @throws JudgeError `encoder` for a folder or model.onnx that cannot be read
  */

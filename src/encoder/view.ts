@@ -1,10 +1,14 @@
-// What an encoder reads of a text, with its closed vocabularies. Imports nothing: the formats of checkpoints name views too.
+// What an encoder reads of a text, with its closed vocabularies. Imports nothing: the formats of checkpoints
+// name views too.
 
 /** `chat`: rendered as the only user message of the encoder's chat template; `none`: the text as it is. */
 export const templates = ["chat", "none"] as const;
 export type Template = (typeof templates)[number];
 
-/** `middle` keeps head and tail of the user's text; `right` keeps the first tokens, as the reference trainers do. */
+/**
+ * `middle` keeps head and tail of the user's text; `right` keeps the first tokens, as the reference trainers
+ * do.
+ */
 export const truncations = ["middle", "right"] as const;
 export type Truncation = (typeof truncations)[number];
 

@@ -1,5 +1,5 @@
-// What a request costs by output: given as a number, or by the prices of a million tokens and the tokens of a usual
-// request. Reads no file.
+// What a request costs by output: given as a number, or by the prices of a million tokens and the tokens of a
+// usual request. Reads no file.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { wanted } from "../labels/json-rows.js";
@@ -70,7 +70,8 @@ function check<T>(output: string | null, schema: z.ZodType<T>, value: unknown): 
 /**
  * The cost of a request for each of `outputs`, in the unit of the given costs.
  *
- * @throws JudgeError `usage` for an output without cost, or without the tokens of its answers where they are needed
+ * @throws JudgeError `usage` for an output without cost, or without the tokens of its answers where they are
+ *   needed
  */
 export function requestCosts(
   given: GivenCosts,

@@ -1,6 +1,7 @@
-// How good probabilities are against what happened, a share of solved answers. Brier score and calibration error are against
-// the share, the others over the answers: AUC counts a mixed row on both sides. Every figure takes weights, so that a
-// bootstrap resample is a weighting; null stands for a figure that the rows cannot give (no rows, one class).
+// How good probabilities are against what happened, a share of solved answers. Brier score and calibration
+// error are against the share, the others over the answers: AUC counts a mixed row on both sides. Every
+// figure takes weights, so that a bootstrap resample is a weighting; null stands for a figure that the rows
+// cannot give (no rows, one class).
 
 /** Labelled rows with one output's probabilities. */
 export interface Sample {
@@ -63,8 +64,8 @@ export function aucOf(
 }
 
 /**
- * Half the width of the 95 % interval that an AUC of `value` has on so many rows (Hanley & McNeil 1982, with a negative
- * exponential for both classes).
+ * Half the width of the 95 % interval that an AUC of `value` has on so many rows (Hanley & McNeil 1982, with
+ * a negative exponential for both classes).
  */
 export function aucHalfWidth(value: number, { solved, failed }: { solved: number; failed: number }): number {
   const solvedPairs = value / (2 - value) - value ** 2;
@@ -78,7 +79,10 @@ export function squaredLosses({ p, solved }: Sample): Float64Array {
   return p.map((probability, row) => (probability - solved[row]!) ** 2);
 }
 
-/** −ln of the probability given to what happened, mean over the answers, kept off 0 and 1 by 2⁻⁵² as in scikit-learn; [rows]. Its mean is the log loss. */
+/**
+ * −ln of the probability given to what happened, mean over the answers, kept off 0 and 1 by 2⁻⁵² as in
+ * scikit-learn; [rows]. Its mean is the log loss.
+ */
 export function logLosses({ p, solved }: Sample): Float64Array {
   return p.map((probability, row) => {
     const share = solved[row]!;
@@ -91,8 +95,8 @@ function negativeLog(given: number): number {
 }
 
 /**
- * Expected calibration error: rows in bins of equal width over [0, 1], the mean over the rows of |mean p − share
- * solved| of their bin. Ten bins are what the figures of the embedded judges were made with.
+ * Expected calibration error: rows in bins of equal width over [0, 1], the mean over the rows of |mean p −
+ * share solved| of their bin. Ten bins are what the figures of the embedded judges were made with.
  */
 export function ece({ p, solved }: Sample, weight: Float64Array, bins = 10): number | null {
   const gaps = new Float64Array(bins);
@@ -120,7 +124,9 @@ export function uncertain({ p }: Pick<Sample, "p">): Uint8Array {
   return Uint8Array.from(p, (value) => (value >= 0.4 && value <= 0.6 ? 1 : 0));
 }
 
-/** 1 where both send the row to the same side of the threshold; [rows]. Its mean is the decision agreement. */
+/**
+ * 1 where both send the row to the same side of the threshold; [rows]. Its mean is the decision agreement.
+ */
 export function agreements(first: Float64Array, second: Float64Array, threshold: number): Uint8Array {
   return Uint8Array.from(first, (value, row) =>
     goesToWeak(value, threshold) === goesToWeak(second[row]!, threshold) ? 1 : 0,

@@ -1,4 +1,5 @@
-// One output's figures over some rows: the judge's, every contender's, and the differences, from one bootstrap.
+// One output's figures over some rows: the judge's, every contender's, and the differences, from one
+// bootstrap.
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import {
   agreements,
@@ -155,7 +156,10 @@ function difference(first: number | null, second: number | null): number | null 
   return first === null || second === null ? null : first - second;
 }
 
-/** All metrics as a function of the rows' weights, in the order of `metricNames`; what does not depend on them is kept. */
+/**
+ * All metrics as a function of the rows' weights, in the order of `metricNames`; what does not depend on them
+ * is kept.
+ */
 function createMeter(
   { solved, weight: rowWeight, groups }: LabelledRows,
   p: Float64Array,

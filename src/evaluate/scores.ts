@@ -1,5 +1,5 @@
-// Recorded scores of another judge, as JSON lines: {"id": …, "p_solve": …} or {"id": …, "probabilities": {output: …}}, as
-// `score --file` prints them.
+// Recorded scores of another judge, as JSON lines: {"id": …, "p_solve": …} or {"id": …, "probabilities":
+// {output: …}}, as `score --file` prints them.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { readJsonRows, wanted } from "../labels/json-rows.js";
@@ -20,8 +20,8 @@ const ScoreRow = z.looseObject({
 type ScoreRow = z.infer<typeof ScoreRow>;
 
 /**
- * By output, [rows] each, NaN where nothing is recorded; null for an output without any. Ids that no row has are passed
- * over: scores may be of other splits too.
+ * By output, [rows] each, NaN where nothing is recorded; null for an output without any. Ids that no row has
+ * are passed over: scores may be of other splits too.
  *
  * @param pSolveOutput the output that a bare p_solve is about
  * @throws JudgeError `usage` naming row, line and field of the first fault, and where no row has a score
@@ -36,7 +36,10 @@ export function parseScores(
   const seen = new Set<string>();
   for (const { place, value } of readJsonRows(content, ScoreRow, "a JSON object with id and p_solve")) {
     if (seen.has(value.id))
-      throw refusedAt(place, "field id", "found an earlier row's id; give each row one score");
+      throw refusedAt(place, "field id", {
+        found: "found an earlier row's id",
+        remedy: "give each row one score",
+      });
     seen.add(value.id);
     const row = places.get(value.id);
     if (row === undefined) continue;

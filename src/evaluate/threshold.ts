@@ -1,5 +1,6 @@
-// Which base_threshold a route should have: for a share of requests that the weak model serves, for an accuracy, or for a
-// cost. Chosen on predictions for rows that the judge was not trained on; never on a test split.
+// Which base_threshold a route should have: for a share of requests that the weak model serves, for an
+// accuracy, or for a cost. Chosen on predictions for rows that the judge was not trained on; never on a test
+// split.
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import { createSample, goesToWeak, weightedMean } from "./metrics.js";
 
@@ -121,7 +122,10 @@ function wantedShare(target: Exclude<ThresholdTarget, { kind: "accuracy" }>): nu
   return (target.strong - target.cost) / (target.strong - target.weak);
 }
 
-/** The number with the fewest decimals above `below` and up to `above`, near the middle; good to read in a TOML file. */
+/**
+ * The number with the fewest decimals above `below` and up to `above`, near the middle; good to read in a
+ * TOML file.
+ */
 function shortestBetween({ below, above }: Gap): number {
   const middle = (below + above) / 2;
   for (let decimals = 1; decimals <= 15; decimals++) {

@@ -1,12 +1,13 @@
-// The rows that a judge sends to the side which most answers speak against, furthest from the threshold first, as records for a spreadsheet.
+// The rows that a judge sends to the side which most answers speak against, furthest from the threshold
+// first, as records for a spreadsheet.
 import type { LabelRow } from "../labels/label-row.js";
 import { goesToWeak } from "./metrics.js";
 
 const header = ["id", "split", "group", "source", "p_solve", "solved", "error", "prompt"];
 
 /**
- * Header and records. `weak_fails`: sent to the weak model, which solves it in fewer than half of its answers;
- * `strong_wasted`: sent to the strong model although the weak one solves it in more than half.
+ * Header and records. `weak_fails`: sent to the weak model, which solves it in fewer than half of its
+ * answers; `strong_wasted`: sent to the strong model although the weak one solves it in more than half.
  *
  * @param p [rows]; rows with NaN or without a label are passed over
  */

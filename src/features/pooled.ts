@@ -18,8 +18,8 @@ export function pooledKey(layer: number, mode: PoolingMode): PooledKey {
 }
 
 /**
- * What is wrong with a vector that no sound model gives; null for one that may be right. From a vector of one value
- * throughout, a head would make the same probability for every text.
+ * What is wrong with a vector that no sound model gives; null for one that may be right. From a vector of one
+ * value throughout, a head would make the same probability for every text.
  */
 export function faultOf(vector: Float32Array): "not finite" | "one value throughout" | null {
   if (!vector.every(Number.isFinite)) return "not finite";

@@ -1,5 +1,6 @@
-// Pooling: from the hidden states of a text's tokens to one vector. A pooler takes rows as they come, so that a prefix
-// can be pooled once for many texts, and a large file piece by piece. This file is the only one that knows the modes.
+// Pooling: from the hidden states of a text's tokens to one vector. A pooler takes rows as they come, so that
+// a prefix can be pooled once for many texts, and a large file piece by piece. This file is the only one that
+// knows the modes.
 
 /** `mean`: over all tokens; `last`: the last token. */
 export const poolingModes = ["mean", "last"] as const;
@@ -88,7 +89,10 @@ function valuesOf({ values, table, start, stride }: Rows, index: number, hiddenS
   return row;
 }
 
-/** Four rows in one step, since reading and writing the sums costs most; row after row, so that pieces change nothing. */
+/**
+ * Four rows in one step, since reading and writing the sums costs most; row after row, so that pieces change
+ * nothing.
+ */
 function addToSums(sums: Float64Array, { values, table, start, stride, count }: Rows): void {
   const noRow = table === null ? new Float32Array(sums.length) : new Uint16Array(sums.length);
   const row = (index: number) => {

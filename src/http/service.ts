@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import type { Judged } from "../answer/answer-facts.js";
 import type { VerdictParts } from "../answer/verdict.js";
 import type { VerdictSettings } from "../answer/verdict-settings.js";
-import { JudgeError } from "../errors.js";
+import { JudgeError, withoutPaths } from "../errors.js";
 import { isFailure } from "../judge/abstention-reasons.js";
 import type { Judge } from "../judge/judge-parts.js";
 import type { Judgement } from "../judge/judgement.js";
@@ -87,7 +87,7 @@ export function record(
   // one judgement of several is enough
   if (context.get("outcome") !== "judged")
     context.set("outcome", judgement.abstained === null ? "judged" : "abstained");
-  const { probabilities: _, raw: __, ...facts } = judgement;
+  const { probabilities: _, raw: __, error: ___, ...facts } = judgement;
   setImmediate(() => {
     const entry = { requestId, judge: judge.id, ...facts, totalMs };
     service.metrics.judged(entry);
@@ -100,11 +100,12 @@ export function record(
  *
  * @throws JudgeError `overloaded`, `deadline`, `encoder_down`, `encoder_error` or `internal`
  */
-export function enforceOnFailure(service: Service, judge: Judge, { abstained }: Judgement): void {
+export function enforceOnFailure(service: Service, judge: Judge, { abstained, error }: Judgement): void {
   if (service.onFailure === "abstain" || abstained === null || !isFailure(abstained)) return;
-  throw new JudgeError(abstained, {
-    found: `judge ${judge.id} has no result: ${abstained.replaceAll("_", " ")}`,
-  });
+  const place = `judge ${judge.id} has no result`;
+  const { found = abstained, wanted = null, remedy = null } = error ?? {};
+  const text = { place, found: withoutPaths(found), wanted: wanted && withoutPaths(wanted), remedy };
+  throw new JudgeError(abstained, text, { cause: error ?? undefined });
 }
 
 /** Headers of every answer about a judgement, and what each says. */

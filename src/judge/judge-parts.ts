@@ -77,8 +77,8 @@ export interface Judge
    */
   prepare(): Promise<void>;
   /**
-   * Judges texts together; one abstention per text that cannot be judged, null among them. The deadline counts once
-   * per text.
+   * Judges texts together; one abstention per text that cannot be judged, null among them. The deadline
+   * counts once per text.
    *
    * @throws JudgeError `client_gone` when `signal` aborts
    */

@@ -1,5 +1,5 @@
-// One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged comes
-// back as an abstention, never as an exception, unless it is a bug or the client has left.
+// One judge: text → view → encoder → head → p_solve. Knows no HTTP and no verdict text; what cannot be judged
+// comes back as an abstention, never as an exception, unless it is a bug or the client has left.
 import { abortable, withTimeout } from "../abort.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
@@ -62,6 +62,7 @@ export function createJudge(parts: JudgeParts): Judge {
       truncated,
       cache: source,
       abstained: null,
+      error: null,
       milliseconds,
     };
   }
@@ -76,7 +77,7 @@ export function createJudge(parts: JudgeParts): Judge {
     if (error.code === "client_gone") throw error;
     parts.onFault(error);
     health.failed(error);
-    return abstained(abstainReasonOf(error), waitedMs);
+    return abstained(abstainReasonOf(error), { error, waitedMs });
   }
 
   /** Goes on when the signal aborts during the text's run: its result is kept. */

@@ -1,4 +1,5 @@
 // What a judge says of one text, or that it says nothing.
+import type { JudgeError } from "../errors.js";
 import type { AbstainReason } from "./abstention-reasons.js";
 
 /** Stages of one judgement, in milliseconds; `queue` is waiting and transport. */
@@ -9,7 +10,10 @@ export interface Stages {
   readonly head: number;
 }
 
-/** `hit`: kept from an earlier request; `shared`: by a run that another request had started; `miss`: by its own. */
+/**
+ * `hit`: kept from an earlier request; `shared`: by a run that another request had started; `miss`: by its
+ * own.
+ */
 export type CacheResult = "hit" | "shared" | "miss";
 
 export interface Judgement {
@@ -24,11 +28,16 @@ export interface Judgement {
   /** how the probabilities came about; null when abstained */
   readonly cache: CacheResult | null;
   readonly abstained: AbstainReason | null;
+  /** what failed, where that is why it abstained */
+  readonly error: JudgeError | null;
   readonly milliseconds: Stages;
 }
 
 /** What is answered instead of a probability. */
-export function abstained(reason: AbstainReason, waitedMs = 0): Judgement {
+export function abstained(
+  reason: AbstainReason,
+  { error = null, waitedMs = 0 }: { error?: JudgeError | null; waitedMs?: number } = {},
+): Judgement {
   return {
     pSolve: null,
     probabilities: {},
@@ -37,6 +46,7 @@ export function abstained(reason: AbstainReason, waitedMs = 0): Judgement {
     truncated: false,
     cache: null,
     abstained: reason,
+    error,
     milliseconds: { queue: waitedMs, tokenize: 0, prefill: 0, head: 0 },
   };
 }

@@ -1,5 +1,5 @@
-// What judges found out about texts, for texts that come again: least recently used out first, bounded by bytes. A text is
-// kept as its SHA-256 only.
+// What judges found out about texts, for texts that come again: least recently used out first, bounded by
+// bytes. A text is kept as its SHA-256 only.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
@@ -19,7 +19,10 @@ export interface ProbabilityCache {
   keep(scope: string, text: string, found: Remembered): void;
 }
 
-/** Of resident memory, key and links included: 960 were measured over 100,000 entries of two outputs (410 of them heap). */
+/**
+ * Of resident memory, key and links included: 960 were measured over 100,000 entries of two outputs (410 of
+ * them heap).
+ */
 const entryBytes = 950;
 
 /** @param maxBytes 0: nothing is kept */

@@ -1,5 +1,5 @@
-// The selftest of a checkpoint, run on its encoder: the files are those it was made for, and its token ids and
-// probabilities come out again.
+// The selftest of a checkpoint, run on its encoder: the files are those it was made for, and its token ids
+// and probabilities come out again.
 import type { Encoding, Tokens } from "../encoder/encoder.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
@@ -86,7 +86,8 @@ export function differenceText({ largest, tolerance }: SelftestOutcome): string 
 }
 
 /**
- * The pooled hidden states of the selftest's prompts. They are short, and run whole whatever the judge's own limit is.
+ * The pooled hidden states of the selftest's prompts. They are short, and run whole whatever the judge's own
+ * limit is.
  *
  * @throws JudgeError `checkpoint` when a prompt cannot be encoded, or its token ids are others
  */

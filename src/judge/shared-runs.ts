@@ -1,6 +1,6 @@
-// One forward for all judges that read the same encoder in the same view: it asks for the union of their layers, and equal
-// texts in flight share one run, each text by itself. A text waits for its run while anybody waits for it; what was run is
-// delivered, whoever still waits.
+// One forward for all judges that read the same encoder in the same view: it asks for the union of their
+// layers, and equal texts in flight share one run, each text by itself. A text waits for its run while
+// anybody waits for it; what was run is delivered, whoever still waits.
 import type { EncodeOptions, EncodeResult, Encoder, Encoding } from "../encoder/encoder.js";
 import type { View } from "../encoder/view.js";
 import type { JudgeError } from "../errors.js";

@@ -36,7 +36,7 @@ export function* readCsvLabels(text: string, reader: TextReader): Generator<Labe
     const { fields } = record;
     if (fields.length !== header.width) {
       const finding = `found ${fields.length} fields, wanted ${header.width} as in the header`;
-      throw refusedAt(place, null, `${finding}; put fields that contain commas in quotes`);
+      throw refusedAt(place, null, { found: finding, remedy: "put fields that contain commas in quotes" });
     }
     const { columns } = header;
     const cell: Cell = (column) => {
@@ -86,11 +86,15 @@ function readRecord(place: Place, cell: Cell, { reader, readSolved }: RecordRead
   const optionalText = (column: Column) => cell(column).trim() || null;
   const output = optionalText("model");
   if (output === null)
-    throw refusedAt(place, "column model", "found nothing, wanted the name of the model that answered");
+    throw refusedAt(place, "column model", {
+      found: "found nothing",
+      wanted: "the name of the model that answered",
+    });
   const outputTokens = readCount(place, cell, { column: "output_tokens", from: 0 });
   const samples = readCount(place, cell, { column: "samples", from: 1 }) ?? 1;
   const weight = readNumber(place, cell, "weight") ?? 1;
-  if (!(weight > 0)) throw refusedAt(place, "column weight", `found ${weight}, wanted a number above 0`);
+  if (!(weight > 0))
+    throw refusedAt(place, "column weight", { found: `found ${weight}`, wanted: "a number above 0" });
   return {
     ...place,
     id: optionalText("id"),
@@ -110,11 +114,10 @@ function readCount(
 ): number | null {
   const count = readNumber(place, cell, column);
   if (count === null || (Number.isSafeInteger(count) && count >= from)) return count;
-  throw refusedAt(
-    place,
-    `column ${column}`,
-    `found ${count}, wanted a whole number from ${from}, or nothing`,
-  );
+  throw refusedAt(place, `column ${column}`, {
+    found: `found ${count}`,
+    wanted: `a whole number from ${from}, or nothing`,
+  });
 }
 
 function readNumber(place: Place, cell: Cell, column: "output_tokens" | "samples" | "weight"): number | null {
@@ -122,7 +125,10 @@ function readNumber(place: Place, cell: Cell, column: "output_tokens" | "samples
   if (missingWords.includes(value.toLowerCase())) return null;
   const number = Number(value);
   if (Number.isFinite(number)) return number;
-  throw refusedAt(place, `column ${column}`, `found ${quoted(value)}, wanted a number or nothing`);
+  throw refusedAt(place, `column ${column}`, {
+    found: `found ${quoted(value)}`,
+    wanted: "a number or nothing",
+  });
 }
 
 /** What spreadsheets and pandas write where there is no value. */
@@ -140,12 +146,15 @@ function createSolvedReader(): SolvedReader {
     const solved = isWord ? Number(word === "true") : Number(/^[\d.]+$/.test(word) ? word : Number.NaN);
     if (!(solved >= 0 && solved <= 1)) {
       const wanted = "wanted True or False, a share from 0 to 1, or nothing where it is not known";
-      throw refusedAt(place, "column isCorrect", `found ${quoted(value)}, ${wanted}`);
+      throw refusedAt(place, "column isCorrect", { found: `found ${quoted(value)}, ${wanted}` });
     }
     const kind = isWord ? "a word" : "a number";
     first ??= { place, kind };
     if (kind === first.kind) return solved;
     const finding = `found ${kind}, but row ${first.place.row} has ${first.kind}`;
-    throw refusedAt(place, "column isCorrect", `${finding}; write the whole column as True and False`);
+    throw refusedAt(place, "column isCorrect", {
+      found: finding,
+      remedy: "write the whole column as True and False",
+    });
   };
 }

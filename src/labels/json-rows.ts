@@ -1,12 +1,15 @@
-// JSON lines whose faults are named by row, line and field. Label files and recorded scores are read through it.
+// JSON lines whose faults are named by row, line and field. Label files and recorded scores are read through
+// it.
 import type * as z from "zod";
+import type { ErrorText } from "../errors.js";
 import { type Place, refusedAt } from "./label-record.js";
 
 /** Longer lines are refused before they are parsed. */
 const maxLineCharacters = 32_000_000;
 
 /**
- * Every line's value with its place, one at a time; blank lines and a leading byte order mark are passed over.
+ * Every line's value with its place, one at a time; blank lines and a leading byte order mark are passed
+ * over.
  *
  * @param wanted what a row must be, for the message
  * @throws JudgeError `usage` naming row, line and field of the first fault
@@ -24,7 +27,7 @@ export function* readJsonRows<T>(
     const place = { row: row + 1, line };
     if (end - start > maxLineCharacters) {
       const finding = `found a line of ${end - start} characters, wanted at most ${maxLineCharacters}`;
-      throw refusedAt(place, null, `${finding}; write one JSON object a line`);
+      throw refusedAt(place, null, { found: finding, remedy: "write one JSON object a line" });
     }
     const content = text.slice(start, end).trim();
     start = end + 1;
@@ -42,20 +45,26 @@ function parseLine(place: Place, content: string): unknown {
   }
 }
 
-/** What is wrong with a line that does not parse. The parser's own message quotes the text; only its kind is read. */
-function faultOf(content: string, { message }: SyntaxError): string {
+/**
+ * What is wrong with a line that does not parse. The parser's own message quotes the text; only its kind is
+ * read.
+ */
+function faultOf(content: string, { message }: SyntaxError): ErrorText {
   const withoutStrings = content.replace(/"(?:[^"\\]|\\.)*"/g, '""');
   const [word] = /\bNaN\b|-?\bInfinity\b/.exec(withoutStrings) ?? [];
-  if (word !== undefined) return `found ${word}, which JSON does not have; write null for what is not known`;
+  if (word !== undefined)
+    return { found: `found ${word}, which JSON does not have`, remedy: "write null for what is not known" };
   if (content.startsWith("["))
-    return "found the start of an array, wanted one object a line, without brackets";
+    return { found: "found the start of an array", wanted: "one object a line, without brackets" };
   if (/\}\s*,$/.test(content))
-    return "found a comma after the object, wanted one object a line, without commas";
+    return { found: "found a comma after the object", wanted: "one object a line, without commas" };
   const position = Number(/at position (\d+)/.exec(message)?.[1]);
+  const wanted = "one object a line";
   if (/end of JSON|unterminated/i.test(message) || position === content.length) {
-    return "found an object that does not end in its line, wanted one object a line; in the last line, the file is cut off";
+    const found = "found an object that does not end in its line";
+    return { found, wanted, remedy: "in the last line, the file is cut off" };
   }
-  return "found no JSON; wanted one object a line";
+  return { found: "found no JSON", remedy: `wanted ${wanted}` };
 }
 
 function checked<T>(
@@ -66,8 +75,8 @@ function checked<T>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;
-  if (path.length === 0) throw refusedAt(place, null, `found ${kindOf(value)}, wanted ${wanted}`);
-  throw refusedAt(place, `field ${path.join(".")}`, message);
+  if (path.length === 0) throw refusedAt(place, null, { found: `found ${kindOf(value)}`, wanted });
+  throw refusedAt(place, `field ${path.join(".")}`, { found: message });
 }
 
 /** For a schema's `error`: what was found and what was wanted. */

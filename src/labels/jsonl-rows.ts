@@ -1,5 +1,5 @@
-// Labels as JSON lines: id, prompt or messages, split, group, source, weight, labels {output: true | false | share | null},
-// samples {output: answers that the share is of}.
+// Labels as JSON lines: id, prompt or messages, split, group, source, weight, labels {output: true | false |
+// share | null}, samples {output: answers that the share is of}.
 import * as z from "zod";
 import { readJsonRows, wanted } from "./json-rows.js";
 import {
@@ -76,11 +76,10 @@ export function* readJsonlLabels(
 function readEntries(place: Place, { labels, samples, output_tokens: tokens }: Row): LabelEntry[] {
   const unlabelled = Object.keys(samples ?? {}).find((output) => !Object.hasOwn(labels, output));
   if (unlabelled !== undefined) {
-    throw refusedAt(
-      place,
-      `field samples.${quoted(unlabelled)}`,
-      "found an output without a label, wanted one of labels",
-    );
+    throw refusedAt(place, `field samples.${quoted(unlabelled)}`, {
+      found: "found an output without a label",
+      wanted: "one of labels",
+    });
   }
   return Object.entries(labels).map(([output, solved]) => ({
     output,
@@ -97,24 +96,32 @@ function ownValue(
   return values != null && Object.hasOwn(values, output) ? values[output]! : null;
 }
 
-/** @throws JudgeError `usage` for a field that another spelling would make known: its values would be dropped */
+/**
+ * @throws JudgeError `usage` for a field that another spelling would make known: its values would be dropped
+ */
 function unknownFields(place: Place, row: Row): string[] {
   const unknown = Object.keys(row).filter((field) => !Object.hasOwn(Row.shape, field));
   for (const field of unknown) {
     const meant = field.trim().toLowerCase();
     if (!Object.hasOwn(Row.shape, meant)) continue;
-    throw refusedAt(place, `field ${quoted(field)}`, `is not known; write it as ${quoted(meant)}`);
+    throw refusedAt(place, `field ${quoted(field)}`, {
+      found: "is not known",
+      remedy: `write it as ${quoted(meant)}`,
+    });
   }
   return unknown;
 }
 
 function readText(place: Place, { prompt, messages }: Row, reader: TextReader): string {
   if (prompt !== undefined && messages !== undefined) {
-    throw refusedAt(place, "field messages", "found beside prompt; give one of them");
+    throw refusedAt(place, "field messages", { found: "found beside prompt", remedy: "give one of them" });
   }
   if (prompt !== undefined) return checkedText(place, "field prompt", reader.readPrompt(prompt));
   if (messages === undefined) {
-    throw refusedAt(place, "field prompt", "found nothing, wanted prompt, a string, or messages, an array");
+    throw refusedAt(place, "field prompt", {
+      found: "found nothing",
+      wanted: "prompt, a string, or messages, an array",
+    });
   }
   return checkedText(place, "field messages", reader.readMessages(messages));
 }

@@ -43,8 +43,8 @@ export function inEvaluatedSplit(
  * A name that no row has would let rows of the training into the test without a word.
  *
  * @param file its name in messages
- * @throws JudgeError `usage` for a split that the user named and no row has, and where rows name splits, none is the one
- * of the training, and the user did not say which to evaluate
+ * @throws JudgeError `usage` for a split that the user named and no row has, and where rows name splits, none
+ *   is the one of the training, and the user did not say which to evaluate
  */
 export function checkSplits({ rows }: Labels, { split, trainSplit }: SplitChoice, file: string): void {
   if (split !== undefined) checkSplit(rows, split, { file, option: "--split" });

@@ -1,7 +1,10 @@
 // One record of a label file as it stands there, before records of the same prompt become one row.
-import { JudgeError } from "../errors.js";
+import { type ErrorText, JudgeError } from "../errors.js";
 
-/** How a prompt becomes the judged text: the same functions that serve requests, handed in (prompt/ and http/ own them). */
+/**
+ * How a prompt becomes the judged text: the same functions that serve requests, handed in (prompt/ and http/
+ * own them).
+ */
 export interface TextReader {
   /** the prompt as a judge reads it; null when nothing in it is visible */
   readonly readPrompt: (prompt: string) => string | null;
@@ -40,12 +43,10 @@ export interface LabelRecord extends Place {
 /** Longer prompts are refused: no encoder reads them, and a quote left open makes a whole file one field. */
 export const maxPromptCharacters = 10_000_000;
 
-/**
- * @param finding what was found, what was wanted, and the next step
- */
-export function refusedAt({ row, line }: Place, field: string | null, finding: string): JudgeError {
-  const place = field === null ? "" : `, ${field}`;
-  return new JudgeError("usage", { found: `row ${row} (line ${line})${place}: ${finding}` });
+/** The error for a record, or a field of it. */
+export function refusedAt({ row, line }: Place, field: string | null, text: ErrorText): JudgeError {
+  const record = `row ${row} (line ${line})`;
+  return new JudgeError("usage", { ...text, place: field === null ? record : `${record}, ${field}` });
 }
 
 /** A name of the user's for a message: in quotes, cut beyond `longest` characters. */
@@ -61,8 +62,15 @@ export function quoted(name: string, longest = 40): string {
  */
 export function checkedText(place: Place, field: string, text: string | null): string {
   if (text === null)
-    throw refusedAt(place, field, "found no visible text, wanted a prompt; fill it or remove the row");
+    throw refusedAt(place, field, {
+      found: "found no visible text",
+      wanted: "a prompt",
+      remedy: "fill it or remove the row",
+    });
   if (text.length <= maxPromptCharacters) return text;
   const finding = `found ${text.length} characters, wanted at most ${maxPromptCharacters}`;
-  throw refusedAt(place, field, `${finding}; shorten it, or see whether a quote before it is left open`);
+  throw refusedAt(place, field, {
+    found: finding,
+    remedy: "shorten it, or see whether a quote before it is left open",
+  });
 }

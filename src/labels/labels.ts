@@ -1,5 +1,5 @@
-// Label files → rows: which model solved which prompt. The forms are read in labels-csv.ts and labels-jsonl.ts, records of
-// one prompt become one row in labels-merge.ts.
+// Label files → rows: which model solved which prompt. The forms are read in labels-csv.ts and
+// labels-jsonl.ts, records of one prompt become one row in labels-merge.ts.
 import { JudgeError } from "../errors.js";
 import { readCsvLabels } from "./csv-rows.js";
 import { readJsonlLabels } from "./jsonl-rows.js";
@@ -50,7 +50,10 @@ export function parseLabels(content: string, format: LabelFormat, reader: TextRe
   };
 }
 
-/** The rows with their labels in another order of outputs, such as a checkpoint's; null for outputs the labels lack. */
+/**
+ * The rows with their labels in another order of outputs, such as a checkpoint's; null for outputs the labels
+ * lack.
+ */
 export function withOutputs({ outputNames, rows }: Labels, wanted: readonly string[]): LabelRow[] {
   const places = wanted.map((name) => outputNames.indexOf(name));
   return rows.map((row) => ({

@@ -1,5 +1,6 @@
-// Records of one prompt → one row, its labels the mean of all their answers. Two prompts are one when they are equal after normalisation and in the same split; a
-// prompt in two splits stays two rows and is reported, so that evaluation can refuse it.
+// Records of one prompt → one row, its labels the mean of all their answers. Two prompts are one when they
+// are equal after normalisation and in the same split; a prompt in two splits stays two rows and is reported,
+// so that evaluation can refuse it.
 import { type LabelEntry, type LabelRecord, quoted, refusedAt } from "./label-record.js";
 import type { LabelRow } from "./label-row.js";
 import { normaliseText } from "./normalise.js";
@@ -106,7 +107,7 @@ function claimId(byId: Map<string, Draft>, id: string, draft: Draft, record: Lab
   const owner = byId.get(id);
   if (owner !== undefined && owner !== draft) {
     const finding = `found ${quoted(id)} again, which row ${owner.first.row} has for another prompt or split`;
-    throw refusedAt(record, "id", `${finding}; give every prompt an id of its own`);
+    throw refusedAt(record, "id", { found: finding, remedy: "give every prompt an id of its own" });
   }
   byId.set(id, draft);
 }

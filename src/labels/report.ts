@@ -1,4 +1,5 @@
-// What can be told of labels without training anything: how many of each kind, and what would make a judge poor.
+// What can be told of labels without training anything: how many of each kind, and what would make a judge
+// poor.
 
 import type { LabelRow } from "./label-row.js";
 

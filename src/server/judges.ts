@@ -36,9 +36,11 @@ export interface Judges {
   /** true once `start` has passed */
   readonly started: boolean;
   /**
-   * Starts the encoders that do not run yet and passes every judge's selftest. Whoever gives it up closes the encoders.
+   * Starts the encoders that do not run yet and passes every judge's selftest. Whoever gives it up closes the
+   * encoders.
    *
-   * @throws JudgeError with the first fault, or the first step that takes too long, one line; the signal's reason
+   * @throws JudgeError with the first fault, or the first step that takes too long, one line; the signal's
+   *   reason
    */
   start(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;

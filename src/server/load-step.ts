@@ -17,7 +17,8 @@ export interface LoadStep {
 }
 
 /**
- * What `work` comes to. It is not stopped when it is late, only no longer waited for: whoever started something ends it.
+ * What `work` comes to. It is not stopped when it is late, only no longer waited for: whoever started
+ * something ends it.
  *
  * @throws JudgeError when its time is up; the signal's reason
  */

@@ -1,5 +1,5 @@
-// Replaces the judges of a running server by those of a configuration read anew: loads beside, passes the selftests, then
-// switches. A failed load changes nothing.
+// Replaces the judges of a running server by those of a configuration read anew: loads beside, passes the
+// selftests, then switches. A failed load changes nothing.
 
 import type { VerdictSettings } from "../answer/verdict-settings.js";
 import type { Config } from "../config/config.js";
@@ -11,8 +11,8 @@ import type { BuiltEncoder, Judges } from "./judges.js";
 export interface Reloader {
   readonly live: LiveRegistry<VerdictSettings>;
   /**
-   * Reads the configuration and switches to it; one at a time; calls that wait share the next one. One that takes long is
-   * given up for the next one.
+   * Reads the configuration and switches to it; one at a time; calls that wait share the next one. One that
+   * takes long is given up for the next one.
    *
    * @returns checkpoint hash by judge
    * @throws JudgeError with the reason; the judges in service stay
@@ -36,7 +36,10 @@ export interface ReloaderParts {
   readonly onEncoderGone: (id: string) => void;
 }
 
-/** A load that takes longer makes way for the next one. In shorter times than this, calls that keep coming would let none end. */
+/**
+ * A load that takes longer makes way for the next one. In shorter times than this, calls that keep coming
+ * would let none end.
+ */
 const patienceMs = 10_000;
 /** An encoder's end is not waited for any longer: a process that hangs in the kernel cannot be ended. */
 const endMs = 5000;

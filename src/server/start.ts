@@ -1,4 +1,5 @@
-// A server: judges that are put together from a configuration, behind a port, and their replacement while it runs.
+// A server: judges that are put together from a configuration, behind a port, and their replacement while it
+// runs.
 import { setTimeout as sleep } from "node:timers/promises";
 import { baseUrl } from "../config/base-url.js";
 import type { Config } from "../config/config.js";
@@ -25,7 +26,10 @@ export interface ServerEffects {
   readonly openFileLimit: number;
   /** told when large bodies have been answered and none is left */
   readonly onQuiet?: () => void;
-  /** reloads when a file changes that the judges are made of; the configuration's file is one, where there is one */
+  /**
+   * reloads when a file changes that the judges are made of; the configuration's file is one, where there is
+   * one
+   */
   readonly watch?: { readonly configFile: string | undefined };
 }
 
@@ -38,7 +42,8 @@ export interface RunningServer extends Pick<Reloader, "reload"> {
   /** the judges of the start */
   readonly judges: Judges;
   /**
-   * Logs that the server listens, starts the encoders and passes the selftests. Requests before its end abstain.
+   * Logs that the server listens, starts the encoders and passes the selftests. Requests before its end
+   * abstain.
    *
    * @throws JudgeError with the first fault
    */
@@ -50,7 +55,9 @@ export interface RunningServer extends Pick<Reloader, "reload"> {
 export interface ServerEnd {
   /** for requests that run, in all */
   readonly graceMs: number;
-  /** a part of it in which new requests are still answered, while the router learns that this server is ending */
+  /**
+   * a part of it in which new requests are still answered, while the router learns that this server is ending
+   */
   readonly lastCallMs: number;
   /** a part of it for what ends after the last request: encoders and loads */
   readonly leaveMs: number;
@@ -62,8 +69,10 @@ const ownFiles = 96;
 /**
  * Listens. The judges are loaded by `load`.
  *
- * @param readConfig reads the configuration, at the start and for each reload; `running` is what is in service by then
- * @throws JudgeError when the configuration, the address, the log or a checkpoint is not to be had; nothing is left running
+ * @param readConfig reads the configuration, at the start and for each reload; `running` is what is in
+ *   service by then
+ * @throws JudgeError when the configuration, the address, the log or a checkpoint is not to be had; nothing
+ *   is left running
  */
 export async function startServer(
   readConfig: (running?: Config) => Config,

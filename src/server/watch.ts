@@ -1,5 +1,5 @@
-// Sees to it that what the files hold comes into service. Looks at their sizes and times once a second: that also works on
-// network mounts and where files are replaced by renames or links.
+// Sees to it that what the files hold comes into service. Looks at their sizes and times once a second: that
+// also works on network mounts and where files are replaced by renames or links.
 import { setTimeout as sleep } from "node:timers/promises";
 import { stampOf } from "../encoder/folder.js";
 
@@ -27,8 +27,9 @@ interface Attempt {
 }
 
 /**
- * Runs until the signal aborts. Files are loaded once they have been the same for two looks, since they are often written
- * slowly; and again, at ever longer intervals, for as long as that fails: its reason may have been a passing one.
+ * Runs until the signal aborts. Files are loaded once they have been the same for two looks, since they are
+ * often written slowly; and again, at ever longer intervals, for as long as that fails: its reason may have
+ * been a passing one.
  */
 export async function watch({ paths, first, load, signal, intervalMs = 1000 }: WatchOptions): Promise<void> {
   let served = first;

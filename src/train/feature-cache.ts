@@ -1,6 +1,7 @@
-// Pooled features of texts in a file that grows, so that a training that was cut short goes on where it was. One file for
-// each encoder, view, layer and pooling mode; a record is the text's SHA-256, its vector and a checksum of both. A record
-// that was damaged, or half written, is as none: its text is encoded again. Only the keys stay in memory.
+// Pooled features of texts in a file that grows, so that a training that was cut short goes on where it was.
+// One file for each encoder, view, layer and pooling mode; a record is the text's SHA-256, its vector and a
+// checksum of both. A record that was damaged, or half written, is as none: its text is encoded again. Only
+// the keys stay in memory.
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, truncate } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,4 +1,5 @@
-// What a judge must beat, trained on the same rows: a constant, the group's base rate, and TF-IDF with logistic regression.
+// What a judge must beat, trained on the same rows: a constant, the group's base rate, and TF-IDF with
+// logistic regression.
 
 import type { LabelRow } from "../labels/label-row.js";
 import { labelWeight } from "../labels/label-row.js";
@@ -28,7 +29,10 @@ export function fitConstant(rows: readonly LabelRow[], outputCount: number): Flo
   };
 }
 
-/** The share of the group's training rows that the output solves; the overall share for an unknown or unlabelled group. */
+/**
+ * The share of the group's training rows that the output solves; the overall share for an unknown or
+ * unlabelled group.
+ */
 export function fitGroupRate(rows: readonly LabelRow[], outputCount: number): Floor {
   const groups = new Map<string | null, LabelRow[]>();
   for (const row of rows) {

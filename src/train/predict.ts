@@ -1,4 +1,5 @@
-// The serving head over a table of pooled vectors: features for training, probabilities for evaluation. Defines nothing.
+// The serving head over a table of pooled vectors: features for training, probabilities for evaluation.
+// Defines nothing.
 import { type PooledKey, type PooledVectors, pooledKey } from "../features/pooled.js";
 import { probabilities } from "../head/head.js";
 import { transformBlock } from "../head/transform.js";

@@ -1,5 +1,5 @@
-// How well a layer's pooled features tell solved from unsolved, before a head is trained on them: out-of-fold predictions
-// of logistic regression on their principal components, for several sizes of the PCA at once.
+// How well a layer's pooled features tell solved from unsolved, before a head is trained on them: out-of-fold
+// predictions of logistic regression on their principal components, for several sizes of the PCA at once.
 import { aucMeters } from "../evaluate/auc-meters.js";
 import { type BootstrapOptions, bootstrap, type Estimate } from "../evaluate/bootstrap.js";
 import { labelWeight } from "../labels/label-row.js";
@@ -25,7 +25,8 @@ export interface SweepPoint {
 const tolerance = 1e-4;
 
 /**
- * One point for each PCA size. The components of a smaller PCA are the first of a larger one, so each fold has one PCA.
+ * One point for each PCA size. The components of a smaller PCA are the first of a larger one, so each fold
+ * has one PCA.
  *
  * @param pcaSizes at most the columns, and the rows of the smallest fold's training
  * @throws RangeError for a size that is larger

@@ -1,5 +1,5 @@
-// Character n-grams inside words, weighted: scikit-learn's TfidfVectorizer(analyzer="char_wb", sublinear_tf=True,
-// min_df=2), without its column order. The features of the floor that a judge must beat.
+// Character n-grams inside words, weighted: scikit-learn's TfidfVectorizer(analyzer="char_wb",
+// sublinear_tf=True, min_df=2), without its column order. The features of the floor that a judge must beat.
 import type { SparseMatrix } from "./numeric/design.js";
 
 export interface TfidfOptions {
@@ -50,7 +50,10 @@ export function fitTfidf(texts: readonly string[], options = usualTfidf): Tfidf 
   };
 }
 
-/** [texts, columns]; each row (1 + ln count) · inverse frequency, of length 1; a text without a known n-gram is zero. */
+/**
+ * [texts, columns]; each row (1 + ln count) · inverse frequency, of length 1; a text without a known n-gram
+ * is zero.
+ */
 export function applyTfidf(
   { columns, inverseFrequency, options }: Tfidf,
   texts: readonly string[],

@@ -1,4 +1,5 @@
-// A bare Hono handler on the server's own stack: reads the body as JSON and answers with a body as long as a verdict's.
+// A bare Hono handler on the server's own stack: reads the body as JSON and answers with a body as long as a
+// verdict's.
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 

@@ -1,5 +1,5 @@
-// The smallest HTTP server: what a probe of /health is compared with, since on a full machine the waiting for a core
-// is part of every answer.
+// The smallest HTTP server: what a probe of /health is compared with, since on a full machine the waiting for
+// a core is part of every answer.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

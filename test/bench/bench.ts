@@ -1,5 +1,5 @@
-// `npm run bench`: every promised number in one run, as tables on the terminal, .bench/bench.json and .bench/bench.svg.
-// Speed is reported, never asserted; wrong answers end it with exit code 1.
+// `npm run bench`: every promised number in one run, as tables on the terminal, .bench/bench.json and
+// .bench/bench.svg. Speed is reported, never asserted; wrong answers end it with exit code 1.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { packagePath } from "../support/fixtures.js";
@@ -55,7 +55,9 @@ function withProcesses<T>(use: (port: number) => Promise<T>): Promise<T> {
   return withStarted({ threads: 1, processes: threads }, "processes", ({ port }) => use(port));
 }
 
-/** p_solve by judge. Alone and together are asked of two server processes: what one remembers helps no other. */
+/**
+ * p_solve by judge. Alone and together are asked of two server processes: what one remembers helps no other.
+ */
 async function askEveryJudge(port: number, atOnce: number): Promise<(number | null)[][]> {
   const answers: (number | null)[][] = [];
   for (const { judge } of subjects) answers.push(await askAll(port, judge, { clients, atOnce }));

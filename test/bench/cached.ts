@@ -1,5 +1,5 @@
-// What a repeated prompt costs: the server's kept results beside a bare Hono handler that gets and gives the same bodies, in
-// turn.
+// What a repeated prompt costs: the server's kept results beside a bare Hono handler that gets and gives the
+// same bodies, in turn.
 
 import { median, type Summary, summarize } from "../support/statistics.js";
 import { startChild } from "./child.js";

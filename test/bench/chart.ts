@@ -16,7 +16,10 @@ const rowHeight = 26;
 const top = 56;
 const right = 70;
 
-/** What a request costs over the bare run (less is better), and what crowds get over bare batches (more is better). */
+/**
+ * What a request costs over the bare run (less is better), and what crowds get over bare batches (more is
+ * better).
+ */
 export function renderChart({ machine, latency, throughput, cached }: Omit<BenchResult, "verdicts">): string {
   const bars: Bar[] = [
     ...latency.map(({ judge, mix, floorMs, judgedMs }) => ({

@@ -2,7 +2,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 
-/** Between two turns: onnxruntime's threads, as the floor has them, look for work for some 40 ms after a run, on a core each. */
+/**
+ * Between two turns: onnxruntime's threads, as the floor has them, look for work for some 40 ms after a run,
+ * on a core each.
+ */
 export const settleMs = 100;
 
 export interface Child {

@@ -1,5 +1,5 @@
-// One kept HTTP/1.1 connection over a bare socket: node:http's own client takes 0.6 ms of a short request, which is no part of
-// what is measured.
+// One kept HTTP/1.1 connection over a bare socket: node:http's own client takes 0.6 ms of a short request,
+// which is no part of what is measured.
 import { connect } from "node:net";
 
 export interface Reply {
@@ -8,7 +8,10 @@ export interface Reply {
 }
 
 export interface Connection {
-  /** One request at a time. Rejects when the connection ends before the reply does, or its length is not given. */
+  /**
+   * One request at a time. Rejects when the connection ends before the reply does, or its length is not
+   * given.
+   */
   send(request: string): Promise<Reply>;
   close(): void;
 }

@@ -1,5 +1,5 @@
-// The floor: what onnxruntime alone needs for token ids, in a process of its own so that its threads disturb nothing
-// else. Only session.run is timed; the feeds are made before, and the output is left unread.
+// The floor: what onnxruntime alone needs for token ids, in a process of its own so that its threads disturb
+// nothing else. Only session.run is timed; the feeds are made before, and the output is left unread.
 import { performance } from "node:perf_hooks";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 

@@ -1,4 +1,5 @@
-// How long /health takes while clients keep a judge busy, beside a bare HTTP server probed in the same seconds.
+// How long /health takes while clients keep a judge busy, beside a bare HTTP server probed in the same
+// seconds.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Summary, summarize } from "../support/statistics.js";
 import { startChild } from "./child.js";
@@ -21,10 +22,10 @@ export interface HealthResult {
 /**
  * Probes for `seconds` under the load of `clients` parallel ones.
  *
- * Measured is the time from a probe's first byte to the last byte of its answer, one probe at a time, in a process that
- * does nothing else: it holds the server's event loop and the waiting for a core, there and here, but no work of the
- * load (another process, and a nicer one). The forward takes every core, so what the bare server takes is the machine's
- * share.
+ * Measured is the time from a probe's first byte to the last byte of its answer, one probe at a time, in a
+ * process that does nothing else: it holds the server's event loop and the waiting for a core, there and
+ * here, but no work of the load (another process, and a nicer one). The forward takes every core, so what the
+ * bare server takes is the machine's share.
  */
 export async function measureHealth(start: LoadStart, seconds: number): Promise<HealthResult> {
   const load = startChild("load-process.js");

@@ -1,5 +1,6 @@
-// A judged request against its floor: the same token ids run by onnxruntime alone, and asked of the server over one
-// kept connection. The two take turns in rounds, never at the same time, so that a busy minute hits both.
+// A judged request against its floor: the same token ids run by onnxruntime alone, and asked of the server
+// over one kept connection. The two take turns in rounds, never at the same time, so that a busy minute hits
+// both.
 import { setTimeout as sleep } from "node:timers/promises";
 import { median, type Summary, summarize } from "../support/statistics.js";
 import { settleMs, startChild } from "./child.js";
@@ -26,8 +27,8 @@ export interface Timed extends Summary {
 }
 
 /**
- * The target: what a judged request may take beside the bare run. The default judge's encoder remembers the template,
- * which is a good part of a chat prompt.
+ * The target: what a judged request may take beside the bare run. The default judge's encoder remembers the
+ * template, which is a good part of a chat prompt.
  */
 export function budgetOf(judge: string, mix: Mix["name"], floorMs: number): number {
   return judge === "prefill-judge" && mix === "chat" ? 0.8 * floorMs + 1 : 1.05 * floorMs + 1.5;
@@ -60,7 +61,10 @@ export async function measureLatency(
   }
 }
 
-/** The rounds of one mix. The first request of a turn only brings back what the other side drove out of the caches. */
+/**
+ * The rounds of one mix. The first request of a turn only brings back what the other side drove out of the
+ * caches.
+ */
 async function takeTurns(
   subject: Subject,
   mix: Mix,

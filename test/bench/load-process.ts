@@ -1,5 +1,5 @@
-// The load: clients in a closed loop, each asking a new prompt as soon as it has its answer, until told to stop. A
-// process of its own, and a nicer one, so that it takes no time from whoever measures.
+// The load: clients in a closed loop, each asking a new prompt as soon as it has its answer, until told to
+// stop. A process of its own, and a nicer one, so that it takes no time from whoever measures.
 import { setPriority } from "node:os";
 import { promptOfWords } from "../support/prompts.js";
 import { createClient } from "./client.js";

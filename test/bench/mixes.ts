@@ -1,5 +1,5 @@
-// The two kinds of traffic of the benchmark: chat messages, and long prompts. Every prompt is another one, so that no cache
-// answers. Pure.
+// The two kinds of traffic of the benchmark: chat messages, and long prompts. Every prompt is another one, so
+// that no cache answers. Pure.
 import { promptOfTokens } from "../support/prompts.js";
 import type { Subject } from "./subjects.js";
 
@@ -10,7 +10,10 @@ export interface Prompt {
 
 export interface Mix {
   readonly name: "chat" | "long";
-  /** tokens of the prompts in turn, the template's included; an odd number, so that the median is of one length */
+  /**
+   * tokens of the prompts in turn, the template's included; an odd number, so that the median is of one
+   * length
+   */
   readonly tokens: readonly number[];
   /** of one client, and the prompts of each */
   readonly rounds: number;
@@ -32,7 +35,9 @@ export const mixes: readonly Mix[] = [
   { name: "long", tokens: [300, 420, 600, 900, 1500], rounds: 5, alone: 5, crowdRounds: 5, together: 10 },
 ];
 
-/** Gives prompts of a mix, never the same one twice; sources whose `first` lie far enough apart share none. */
+/**
+ * Gives prompts of a mix, never the same one twice; sources whose `first` lie far enough apart share none.
+ */
 export function createPromptSource(
   { tokenIds }: Subject,
   { tokens }: Mix,

@@ -1,4 +1,5 @@
-// What `evaluate` does with the prompts of a label file, in a process of its own: milliseconds for a list of texts.
+// What `evaluate` does with the prompts of a label file, in a process of its own: milliseconds for a list of
+// texts.
 import { withNamedJudge } from "../../src/cli/chosen-judges.js";
 import { predict } from "../../src/cli/score-rows.js";
 import type { Terminal } from "../../src/cli/terminal.js";

@@ -23,7 +23,10 @@ export interface ServerSettings {
   /** of each encoder */
   readonly processes: number;
   readonly deadlineMs: number;
-  /** the server's log goes to a file, so that reading it costs the benchmark's process nothing while it measures */
+  /**
+   * the server's log goes to a file, so that reading it costs the benchmark's process nothing while it
+   * measures
+   */
   readonly logFile: string;
   /** absent: the embedded judges */
   readonly configFile?: string;

@@ -1,5 +1,5 @@
-// The embedded judges as the benchmark needs them: their model file, the outputs they read, and the token ids of a
-// text by the project's own tokenizer.
+// The embedded judges as the benchmark needs them: their model file, the outputs they read, and the token ids
+// of a text by the project's own tokenizer.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";

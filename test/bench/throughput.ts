@@ -1,5 +1,6 @@
-// Prompts per second: the server asked by 8 and 64 clients, another with one process for each thread by 64, `predict` of the
-// command line, and onnxruntime's bare run in the best of several batch sizes, round by round on prompts of the same lengths.
+// Prompts per second: the server asked by 8 and 64 clients, another with one process for each thread by 64,
+// `predict` of the command line, and onnxruntime's bare run in the best of several batch sizes, round by
+// round on prompts of the same lengths.
 import { setTimeout as sleep } from "node:timers/promises";
 import { promptOfWords } from "../support/prompts.js";
 import { type Summary, summarize } from "../support/statistics.js";

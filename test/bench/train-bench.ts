@@ -1,5 +1,6 @@
-// `npm run bench:train`: training on 6,894 rows of 576 features (50 components, two outputs, ten seeds) against the same
-// recipe in scikit-learn and PyTorch, on the same threads, in turn. Needs the packages of train-requirements.txt.
+// `npm run bench:train`: training on 6,894 rows of 576 features (50 components, two outputs, ten seeds)
+// against the same recipe in scikit-learn and PyTorch, on the same threads, in turn. Needs the packages of
+// train-requirements.txt.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";

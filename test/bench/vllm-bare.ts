@@ -1,5 +1,6 @@
-// The least that anybody does who wants hidden states of a vLLM server: ids over a kept connection, the reply, and the whole
-// file as soon as it is there. Nothing is checked, parsed or pooled; the file is removed when the time has stopped.
+// The least that anybody does who wants hidden states of a vLLM server: ids over a kept connection, the
+// reply, and the whole file as soon as it is there. Nothing is checked, parsed or pooled; the file is removed
+// when the time has stopped.
 import { readFile, stat, unlink } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";

@@ -1,5 +1,5 @@
-// The embedded judge's head behind a block for hidden states of another size, so that a server has real work with them. Its
-// answers mean nothing.
+// The embedded judge's head behind a block for hidden states of another size, so that a server has real work
+// with them. Its answers mean nothing.
 import { createHash } from "node:crypto";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";
 import { writeRouterJson2 } from "../../src/checkpoint/router-json-write.js";

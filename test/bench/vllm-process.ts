@@ -1,5 +1,6 @@
-// A vLLM server without a model, in a process of its own: answers at once, and leaves a file of the wanted shape with made
-// values a few milliseconds later, as a real server does. What it takes is the same for whoever asks.
+// A vLLM server without a model, in a process of its own: answers at once, and leaves a file of the wanted
+// shape with made values a few milliseconds later, as a real server does. What it takes is the same for
+// whoever asks.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";

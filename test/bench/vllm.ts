@@ -1,5 +1,5 @@
-// `npm run bench:vllm`: what a judge on a vLLM server adds to that server's own time, and how long its event loop is held up
-// while many ask. The server is one without a model, so that nothing hides what is added.
+// `npm run bench:vllm`: what a judge on a vLLM server adds to that server's own time, and how long its event
+// loop is held up while many ask. The server is one without a model, so that nothing hides what is added.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";

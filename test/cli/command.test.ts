@@ -220,7 +220,8 @@ describe("serve refuses to start, with one line and exit code 2", () => {
   });
 
   test("one weight is flipped, and neither selftest nor router.json tells by a hash", async () => {
-    // the bias before the last weights [2, 128]: it counts whatever the text, as a weight of an idle unit does not
+    // the bias before the last weights [2, 128]: it counts whatever the text, as a weight of an idle unit
+    // does not
     const copy = damagedCheckpoint("minilm-l6", "router.safetensors", (bytes) =>
       flipBit(bytes, bytes.length - 4 * 2 * 128 - 1, 6),
     );

@@ -1,5 +1,6 @@
-// A system on which onnxruntime cannot be loaded, and one whose Node is too old, as a user meets them: one line with the
-// remedy. onnxruntime's library is replaced by a file that is none, which the dynamic linker refuses.
+// A system on which onnxruntime cannot be loaded, and one whose Node is too old, as a user meets them: one
+// line with the remedy. onnxruntime's library is replaced by a file that is none, which the dynamic linker
+// refuses.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Encoder folders in which something else stands in a file's place: the start is refused by the file's name, and ends.
+// Encoder folders in which something else stands in a file's place: the start is refused by the file's name,
+// and ends.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";

@@ -1,4 +1,5 @@
-// What a model file must take and give: what is wrong from the start is refused there, and what goes wrong later costs its text.
+// What a model file must take and give: what is wrong from the start is refused there, and what goes wrong
+// later costs its text.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

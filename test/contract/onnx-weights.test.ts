@@ -1,4 +1,5 @@
-// A model whose weights lie in other files: they are read once, into memory, and are part of what the encoder is.
+// A model whose weights lie in other files: they are read once, into memory, and are part of what the encoder
+// is.
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The ONNX adapter on the tiny encoder and on both embedded ones: the contract, the tiny encoder's reference values, and
-// padding on either side.
+// The ONNX adapter on the tiny encoder and on both embedded ones: the contract, the tiny encoder's reference
+// values, and padding on either side.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

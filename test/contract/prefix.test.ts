@@ -1,4 +1,5 @@
-// The prefix cache of decoders: past keys and values instead of the template's tokens change no result, and save their run.
+// The prefix cache of decoders: past keys and values instead of the template's tokens change no result, and
+// save their run.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeBatch } from "../../src/encoder/onnx/child/batch.js";

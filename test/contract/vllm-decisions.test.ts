@@ -1,5 +1,5 @@
-// Trained judges on what a real vLLM server recorded, beside the same judges on the encoder in this process: whichever way a
-// prompt's hidden states come, it is routed alike.
+// Trained judges on what a real vLLM server recorded, beside the same judges on the encoder in this process:
+// whichever way a prompt's hidden states come, it is routed alike.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";

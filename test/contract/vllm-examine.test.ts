@@ -1,4 +1,5 @@
-// What `doctor` is told of a vLLM server that does something wrong: each fault is named with what to do about it.
+// What `doctor` is told of a vLLM server that does something wrong: each fault is named with what to do about
+// it.
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";

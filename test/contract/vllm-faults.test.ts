@@ -1,5 +1,5 @@
-// What a vLLM server can do wrong: every fault ends in a JudgeError of its own in time, no file or socket stays, and the
-// next request is served.
+// What a vLLM server can do wrong: every fault ends in a JudgeError of its own in time, no file or socket
+// stays, and the next request is served.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// The vLLM adapter in service: several servers, limits, aborted calls, servers that go and come back, what is refused at
-// the start, and files that nobody came for.
+// The vLLM adapter in service: several servers, limits, aborted calls, servers that go and come back, what is
+// refused at the start, and files that nobody came for.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {

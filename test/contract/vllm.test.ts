@@ -1,5 +1,5 @@
-// The vLLM adapter: the contract against a server that runs the tiny encoder, the hidden states that a real server
-// recorded, and the encodings of the ONNX adapter.
+// The vLLM adapter: the contract against a server that runs the tiny encoder, the hidden states that a real
+// server recorded, and the encodings of the ONNX adapter.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -83,8 +83,8 @@ interface Recorded {
 
 for (const [name, measure, tolerance] of [
   ["float32", largestDifference, 1e-4],
-  // the whole model ran in bfloat16, whose steps are 2^-8 of a value: the error is relative to the vector, and reaches 0.15
-  // in single values of vectors whose norm is 23
+  // the whole model ran in bfloat16, whose steps are 2^-8 of a value: the error is relative to the vector,
+  // and reaches 0.15 in single values of vectors whose norm is 23
   ["bfloat16", relativeError, 2e-2],
 ] as const) {
   test(`recorded files of a real server, ${name}: below the last block as the reference within ${tolerance}`, async (context) => {

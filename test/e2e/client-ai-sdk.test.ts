@@ -29,7 +29,9 @@ function modelOf({ url, key, body }: Call) {
   return provider(body.model);
 }
 
-/** What generateText and streamText have names for; the other options go through providerOptions as they are. */
+/**
+ * What generateText and streamText have names for; the other options go through providerOptions as they are.
+ */
 function settingsOf(call: Call) {
   const { model: _, messages, stream_options: _usage, max_tokens, tools, tool_choice, ...rest } = call.body;
   const { response_format: _format, ...options } = rest;

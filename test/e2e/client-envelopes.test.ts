@@ -1,5 +1,5 @@
-// Coding agents behind the real Switchyard: whatever API they speak and whatever window the route has, the judge is asked
-// about what their user typed.
+// Coding agents behind the real Switchyard: whatever API they speak and whatever window the route has, the
+// judge is asked about what their user typed.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { routesToml } from "../../src/cli/routes/routes-text.js";
@@ -49,8 +49,8 @@ for (const message of ["first", "latest"] as const) {
         after(() => router?.close());
 
         for (const { client, shape, api, body, ...typed } of requests) {
-          // by default Switchyard sends the opening message and the latest: where the opening one is all harness, what the
-          // user typed first is in neither
+          // by default Switchyard sends the opening message and the latest: where the opening one is all
+          // harness, what the user typed first is in neither
           const isOutside = window === null && shape === outsideOfTheWindow;
           test(`${client}: ${shape}`, async () => {
             server.logLines.length = 0;

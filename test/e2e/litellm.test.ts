@@ -1,5 +1,5 @@
-// The second router that speaks this judge's protocol: the real LiteLLM, which must reach the model that the reference
-// probabilities say, through both embedded judges.
+// The second router that speaks this judge's protocol: the real LiteLLM, which must reach the model that the
+// reference probabilities say, through both embedded judges.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Models, startModels } from "../support/clients/models.js";

@@ -1,5 +1,5 @@
-// What `routes check` says of a file, held against the real Switchyard 0.3.0: a file that it calls wrong is refused there,
-// or breaks its users' requests as it says; one that it calls right routes both ways.
+// What `routes check` says of a file, held against the real Switchyard 0.3.0: a file that it calls wrong is
+// refused there, or breaks its users' requests as it says; one that it calls right routes both ways.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";

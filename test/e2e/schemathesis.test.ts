@@ -1,5 +1,5 @@
-// The API document against the server that hands it out: Schemathesis makes thousands of requests of it, good and bad, and
-// holds every answer against it. Settings: schemathesis.toml.
+// The API document against the server that hands it out: Schemathesis makes thousands of requests of it, good
+// and bad, and holds every answer against it. Settings: schemathesis.toml.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
-// Custom mode with the real Switchyard: three groups of models, and each request reaches the one that the reference
-// probabilities say, whichever API the router speaks.
+// Custom mode with the real Switchyard: three groups of models, and each request reaches the one that the
+// reference probabilities say, whichever API the router speaks.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

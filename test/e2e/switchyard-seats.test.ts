@@ -1,5 +1,5 @@
-// The other seats that the real Switchyard has for a judge: clients of the Responses and the Messages API, stage_router,
-// composite, and escalation, where a judge of prompts has no say.
+// The other seats that the real Switchyard has for a judge: clients of the Responses and the Messages API,
+// stage_router, composite, and escalation, where a judge of prompts has no say.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// A server that is told to end while the real Switchyard, a reqwest client with kept connections, asks it all the time: no
-// user's request fails.
+// A server that is told to end while the real Switchyard, a reqwest client with kept connections, asks it all
+// the time: no user's request fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

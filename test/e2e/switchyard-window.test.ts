@@ -1,5 +1,5 @@
-// A route with recent_turn_window closes its judge request with a message of Switchyard's own. The judge reads the user's
-// messages alone, the first or the latest, whatever API and mode it is asked in.
+// A route with recent_turn_window closes its judge request with a message of Switchyard's own. The judge
+// reads the user's messages alone, the first or the latest, whatever API and mode it is asked in.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { routesToml } from "../../src/cli/routes/routes-text.js";

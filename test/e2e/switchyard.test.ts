@@ -1,5 +1,5 @@
-// The whole way with the real router: a user's request to Switchyard, its judge request to this server, and the model that
-// answers, compared with what the reference probabilities say.
+// The whole way with the real router: a user's request to Switchyard, its judge request to this server, and
+// the model that answers, compared with what the reference probabilities say.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

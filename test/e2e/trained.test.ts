@@ -1,4 +1,5 @@
-// The judge of the tutorial in the real Switchyard's seat: prompts of the test split reach the model that its p says.
+// The judge of the tutorial in the real Switchyard's seat: prompts of the test split reach the model that its
+// p says.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";

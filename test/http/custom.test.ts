@@ -1,4 +1,5 @@
-// Requests of custom mode and of escalation, in all three APIs, on a real checkpoint of three outputs with costs of its own.
+// Requests of custom mode and of escalation, in all three APIs, on a real checkpoint of three outputs with
+// costs of its own.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fixturePath, readJson } from "../support/fixtures.js";

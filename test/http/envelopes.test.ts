@@ -1,4 +1,5 @@
-// A coding agent's request is judged by what its user typed, on each API; the configuration adds markers, or leaves texts be.
+// A coding agent's request is judged by what its user typed, on each API; the configuration adds markers, or
+// leaves texts be.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { apiPaths, clientRequests } from "../support/clients/requests.js";

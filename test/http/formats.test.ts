@@ -1,5 +1,5 @@
-// One judge of every format in one process, on the tiny encoder: /v1/score gives every output what the head makes of the
-// encoder's reference values.
+// One judge of every format in one process, on the tiny encoder: /v1/score gives every output what the head
+// makes of the encoder's reference values.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";

@@ -1,5 +1,5 @@
-// GET /ready while the encoder is there and gives no answers: on both kinds of encoders, by errors and by silence, and under
-// texts that nothing can read.
+// GET /ready while the encoder is there and gives no answers: on both kinds of encoders, by errors and by
+// silence, and under texts that nothing can read.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Requests sent one behind the other, and what goes wrong after the first of them: nobody loses an answer by it, or gets
-// another's.
+// Requests sent one behind the other, and what goes wrong after the first of them: nobody loses an answer by
+// it, or gets another's.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";

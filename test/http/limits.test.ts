@@ -1,5 +1,5 @@
-// Limits on what is uploaded: its size and its time. Every refusal must reach the client, also one that writes all
-// before it reads.
+// Limits on what is uploaded: its size and its time. Every refusal must reach the client, also one that
+// writes all before it reads.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -13,7 +13,10 @@ import { type ApiDocument, readDocument } from "../support/http/openapi-document
 import { isValid } from "../support/http/openapi-json-schema.js";
 import { type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";
 
-/** Whether the server takes a request whichever of its messages is judged; what it does not read may be malformed. */
+/**
+ * Whether the server takes a request whichever of its messages is judged; what it does not read may be
+ * malformed.
+ */
 function isTaken(schema: ZodType, request: unknown): boolean {
   const { success, data } = schema.safeParse(request);
   if (!success || schema === ScoreRequest) return success;

@@ -1,4 +1,5 @@
-// /v1/responses and /v1/messages: the verdict that a chat completion has, in each API's own shape, streams and errors too.
+// /v1/responses and /v1/messages: the verdict that a chat completion has, in each API's own shape, streams
+// and errors too.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fixturePath, readJson } from "../support/fixtures.js";

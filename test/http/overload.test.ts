@@ -1,5 +1,5 @@
-// More requests than the queue takes: each is answered at once, as an abstention or as 429, and the others as ever. Equal
-// texts and kept results need no place.
+// More requests than the queue takes: each is answered at once, as an abstention or as 429, and the others as
+// ever. Equal texts and kept results need no place.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chat, type JudgeServer, startJudgeServer, tinyConfig } from "../support/judge-server.js";

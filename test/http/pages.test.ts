@@ -1,4 +1,5 @@
-// A server on loopback that asks for no key serves the programs of this machine, not every web page that a browser shows.
+// A server on loopback that asks for no key serves the programs of this machine, not every web page that a
+// browser shows.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startKeyedServer } from "../support/http/keys-server.js";

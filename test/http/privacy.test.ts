@@ -1,5 +1,5 @@
-// A marker in every place a user can type, a fault at every stage: neither marker, key, path nor stack comes out in a
-// log line, a metric, a header or an answer.
+// A marker in every place a user can type, a fault at every stage: neither marker, key, path nor stack comes
+// out in a log line, a metric, a header or an answer.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

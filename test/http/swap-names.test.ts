@@ -1,4 +1,5 @@
-// What a reload may change beside weights: which judges there are, what they are called, and who answers unknown names.
+// What a reload may change beside weights: which judges there are, what they are called, and who answers
+// unknown names.
 import assert from "node:assert/strict";
 import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

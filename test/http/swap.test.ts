@@ -1,4 +1,5 @@
-// Judges that are replaced under load: no request fails or abstains, and each answer is whole, by the judge that it names.
+// Judges that are replaced under load: no request fails or abstains, and each answer is whole, by the judge
+// that it names.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -70,7 +71,10 @@ async function references(server: JudgeServer, configs: readonly string[]) {
   return found;
 }
 
-/** Ten clients that keep their connections ask 50 times a second altogether while `work` runs; answers by their maker. */
+/**
+ * Ten clients that keep their connections ask 50 times a second altogether while `work` runs; answers by
+ * their maker.
+ */
 async function underLoad(server: JudgeServer, wanted: Map<string, number[]>, work: () => Promise<void>) {
   const counts: Record<string, number> = {};
   let ended = false;

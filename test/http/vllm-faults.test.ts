@@ -1,5 +1,6 @@
-// What a client of the judge gets while its vLLM server does something wrong: an abstention within the deadline, or the HTTP
-// error that `on_failure` wants. Nothing is left of the request, and its place is free for the next.
+// What a client of the judge gets while its vLLM server does something wrong: an abstention within the
+// deadline, or the HTTP error that `on_failure` wants. Nothing is left of the request, and its place is free
+// for the next.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";

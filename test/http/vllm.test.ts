@@ -1,5 +1,5 @@
-// A judge whose encoder runs behind a vLLM server, served like any other: the same answers as on the encoder here, an
-// abstention while the server is away, and nothing of a text in the log.
+// A judge whose encoder runs behind a vLLM server, served like any other: the same answers as on the encoder
+// here, an abstention while the server is away, and nothing of a text in the log.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fixturePath, tinyRows } from "../support/fixtures.js";

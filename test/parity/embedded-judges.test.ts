@@ -1,5 +1,5 @@
-// Both embedded judges against their reference rows (reference.py: onnxruntime 1.32 and numpy): token ids, pooled vectors
-// and probabilities of the whole pipeline, before and after calibration.
+// Both embedded judges against their reference rows (reference.py: onnxruntime 1.32 and numpy): token ids,
+// pooled vectors and probabilities of the whole pipeline, before and after calibration.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { loadConfig } from "../../src/config/config.js";

@@ -1,4 +1,5 @@
-// The readers of .pt files against the reference files of llm-router and Switchyard 0.3.0: probabilities within 1e-6.
+// The readers of .pt files against the reference files of llm-router and Switchyard 0.3.0: probabilities
+// within 1e-6.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";

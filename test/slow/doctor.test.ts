@@ -1,5 +1,5 @@
-// `doctor` as a user meets it: a real process against a vLLM server that runs the tiny encoder, set up right and in each
-// of the ways it is set up wrong.
+// `doctor` as a user meets it: a real process against a vLLM server that runs the tiny encoder, set up right
+// and in each of the ways it is set up wrong.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -52,7 +52,9 @@ interface Setup {
   /** what the server captures */
   readonly layers?: readonly number[];
   readonly captured?: readonly number[];
-  /** what a second server captures, which stands after the first in the configuration; absent: there is none */
+  /**
+   * what a second server captures, which stands after the first in the configuration; absent: there is none
+   */
   readonly second?: readonly number[];
   readonly fault?: VllmServer["fault"];
   readonly dtype?: VllmServer["dtype"];

@@ -1,5 +1,5 @@
-// Commands read prompts as the server does: what clients put around them is taken off where the judge takes it off, in
-// training, in the measure and in the score.
+// Commands read prompts as the server does: what clients put around them is taken off where the judge takes
+// it off, in training, in the measure and in the score.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

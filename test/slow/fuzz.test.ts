@@ -1,5 +1,5 @@
-// 10,000 arbitrary requests against a real server: each ends in a valid answer or a 4xx envelope, the process lives, and
-// its memory stays flat.
+// 10,000 arbitrary requests against a real server: each ends in a valid answer or a 4xx envelope, the process
+// lives, and its memory stays flat.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";

@@ -1,5 +1,5 @@
-// Large bodies. One of the largest size in a server with little memory, as in a small container, may be refused and may not end
-// the server; many together wait for each other.
+// Large bodies. One of the largest size in a server with little memory, as in a small container, may be
+// refused and may not end the server; many together wait for each other.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";

@@ -1,6 +1,7 @@
-// The readers of .pt files under bit flips, cuts and random bytes. Every byte of such a file that means something is
-// under a CRC-32 or stands there twice, so a changed file is refused or reads the same. With the CRC-32 made right again the
-// pickle machine is on its own: a change may then mean something else, but nothing other than a refusal may come of it.
+// The readers of .pt files under bit flips, cuts and random bytes. Every byte of such a file that means
+// something is under a CRC-32 or stands there twice, so a changed file is refused or reads the same. With the
+// CRC-32 made right again the pickle machine is on its own: a change may then mean something else, but
+// nothing other than a refusal may come of it.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";

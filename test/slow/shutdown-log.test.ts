@@ -1,4 +1,5 @@
-// What the log does to a real `serve` process: a file that cannot be written, a disk that fills, a reader that leaves.
+// What the log does to a real `serve` process: a file that cannot be written, a disk that fills, a reader
+// that leaves.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";

@@ -1,4 +1,5 @@
-// The end of a real `serve` process: by signal under load, under a hanging upload, while it starts, and by force.
+// The end of a real `serve` process: by signal under load, under a hanging upload, while it starts, and by
+// force.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,5 @@
-// Fifty swaps of heads and ten of encoders leave nothing behind: memory, open files and processes stay what they were.
+// Fifty swaps of heads and ten of encoders leave nothing behind: memory, open files and processes stay what
+// they were.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

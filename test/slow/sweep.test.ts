@@ -1,4 +1,5 @@
-// `sweep` as a real process on the tiny encoder, which has nine hidden states: one pass for all, train rows alone.
+// `sweep` as a real process on the tiny encoder, which has nine hidden states: one pass for all, train rows
+// alone.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// What a training says against its own judge, on features from which one output can be told and another cannot.
+// What a training says against its own judge, on features from which one output can be told and another
+// cannot.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Terminal } from "../../src/cli/terminal.js";

@@ -1,4 +1,5 @@
-// `train` as a real process, on the tiny encoder: what it writes is served, is the same twice, and goes on after a cut.
+// `train` as a real process, on the tiny encoder: what it writes is served, is the same twice, and goes on
+// after a cut.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

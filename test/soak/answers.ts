@@ -1,5 +1,5 @@
-// What a reply under load may be: the probability that the prompt has when it is asked alone, or an abstention that is
-// marked as one. Anything else fails.
+// What a reply under load may be: the probability that the prompt has when it is asked alone, or an
+// abstention that is marked as one. Anything else fails.
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { text } from "node:stream/consumers";

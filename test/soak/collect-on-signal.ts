@@ -1,4 +1,5 @@
-// Preloaded into a server whose memory is measured: on SIGUSR2 it collects its garbage, so that what stays is held.
+// Preloaded into a server whose memory is measured: on SIGUSR2 it collects its garbage, so that what stays is
+// held.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 

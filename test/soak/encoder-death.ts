@@ -99,7 +99,9 @@ async function outlastHang(context: TestContext, server: ServeProcess, encoder: 
   await untilReady(server);
 }
 
-/** An encoder without room for a long prompt, then one that is killed as the kernel does when memory is out. */
+/**
+ * An encoder without room for a long prompt, then one that is killed as the kernel does when memory is out.
+ */
 export async function starveEncoder(context: TestContext): Promise<void> {
   const server = await startServe(
     `[runtime]\ndeadline_ms = 20000\ncache_bytes = 0\n[judges.${defaultJudge}]\n`,

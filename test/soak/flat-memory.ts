@@ -1,4 +1,5 @@
-// Thousands of requests, nine in ten of them repeated, and the memory of server and encoder after every few hundred.
+// Thousands of requests, nine in ten of them repeated, and the memory of server and encoder after every few
+// hundred.
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { text } from "node:stream/consumers";

@@ -1,5 +1,5 @@
-// A judge whose chat template prints the date, under load while a day ends: its probabilities stay what they were, and so does a
-// reload's.
+// A judge whose chat template prints the date, under load while a day ends: its probabilities stay what they
+// were, and so does a reload's.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

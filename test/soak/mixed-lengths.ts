@@ -1,5 +1,5 @@
-// Chats of 2 to 8,000 characters that come at random, beside clients that score in bulk: below what the encoder can do hardly
-// anybody is refused, and above it the time goes to those who can be judged.
+// Chats of 2 to 8,000 characters that come at random, beside clients that score in bulk: below what the
+// encoder can do hardly anybody is refused, and above it the time goes to those who can be judged.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -58,7 +58,9 @@ export async function mixLengths(context: TestContext, durationMs: number, seed:
   }
 }
 
-/** Chats at a rate, whoever has been answered, and beside them clients that score one list after the other. */
+/**
+ * Chats at a rate, whoever has been answered, and beside them clients that score one list after the other.
+ */
 async function offer(
   url: string,
   { load, durationMs }: Phase,

@@ -1,4 +1,5 @@
-// How long the soak may take, and where its chance begins. `npm run test:soak -- --minutes 2` is the short form.
+// How long the soak may take, and where its chance begins. `npm run test:soak -- --minutes 2` is the short
+// form.
 
 /** minutes for everything together */
 export const minutes = Number(process.env.SOAK_MINUTES ?? 10);

@@ -15,7 +15,10 @@ const unreadRequests = 40;
 /** Far more than an answer takes: whoever passes it was held up. */
 const deadlineMs = 10_000;
 
-/** For `durationMs` slow writers, slow readers and readers of far too much, then every one of the others was judged. */
+/**
+ * For `durationMs` slow writers, slow readers and readers of far too much, then every one of the others was
+ * judged.
+ */
 export async function slowDown(context: TestContext, durationMs: number, seed: number): Promise<void> {
   const server = await startServe(fastConfig(deadlineMs));
   try {

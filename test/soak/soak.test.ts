@@ -1,5 +1,5 @@
-// `npm run test:soak`: real server processes under faults and load, one part after the other within ten minutes, or
-// within two with `--minutes 2`. The verdicts do not depend on how fast the machine is.
+// `npm run test:soak`: real server processes under faults and load, one part after the other within ten
+// minutes, or within two with `--minutes 2`. The verdicts do not depend on how fast the machine is.
 import { test } from "node:test";
 import { killEncoders, starveEncoder, stopEncoder } from "./encoder-death.js";
 import { holdMemory } from "./flat-memory.js";

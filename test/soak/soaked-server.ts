@@ -8,8 +8,8 @@ export const fastJudge = "prefill-judge-fast";
 export const defaultJudge = "prefill-judge";
 
 /**
- * A configuration with the fast judge alone. Results are kept only where that is asked for: the others are to reach the
- * encoder, though their prompts come again.
+ * A configuration with the fast judge alone. Results are kept only where that is asked for: the others are to
+ * reach the encoder, though their prompts come again.
  */
 export function fastConfig(deadlineMs: number, cacheBytes = 0): string {
   return `[runtime]\ndeadline_ms = ${deadlineMs}\ncache_bytes = ${cacheBytes}\n[judges.${fastJudge}]\n`;

@@ -1,4 +1,5 @@
-// More of everything than there is room for: reloads as fast as they can be asked for, and connections on which nothing comes.
+// More of everything than there is room for: reloads as fast as they can be asked for, and connections on
+// which nothing comes.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -36,7 +37,10 @@ export async function stormReloads(context: TestContext, durationMs: number, see
   }
 }
 
-/** Clients that say nothing take all places, again and again; those that ask get theirs, each on a new connection. */
+/**
+ * Clients that say nothing take all places, again and again; those that ask get theirs, each on a new
+ * connection.
+ */
 export async function fallSilent(context: TestContext, durationMs: number): Promise<void> {
   const server = await startServe(fastConfig(10_000));
   const sockets = new Set<Socket>();

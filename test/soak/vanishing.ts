@@ -1,4 +1,5 @@
-// Clients that leave at every point of an exchange, without a word or with a reset. What they leave behind is counted.
+// Clients that leave at every point of an exchange, without a word or with a reset. What they leave behind is
+// counted.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -15,7 +16,10 @@ const points = ["connecting", "headers", "body", "waiting", "reading"] as const;
 type Point = (typeof points)[number];
 const atOnce = 25;
 
-/** `count` clients vanish; then a request is judged and the server holds no file and no socket more than before. */
+/**
+ * `count` clients vanish; then a request is judged and the server holds no file and no socket more than
+ * before.
+ */
 export async function vanishClients(context: TestContext, count: number, seed: number): Promise<void> {
   const random = createRandom(seed);
   const server = await startServe(fastConfig(5000));

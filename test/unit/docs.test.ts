@@ -1,4 +1,5 @@
-// What README and docs/ tell a reader to paste is what the program prints and takes; what they link to is there.
+// What README and docs/ tell a reader to paste is what the program prints and takes; what they link to is
+// there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";

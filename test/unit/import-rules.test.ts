@@ -54,7 +54,10 @@ const impure = /\b(Date|performance|Math\.random|crypto|process|setTimeout|globa
 const roomOf = (path: string) => path.replace(/\/.*$|\.ts$/, "");
 const codeOf = (source: string) => source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|\s\/\/ .*$/gm, "");
 
-/** What a file names in its import lines, types included: other files of src/ by their path, packages as they are. */
+/**
+ * What a file names in its import lines, types included: other files of src/ by their path, packages as they
+ * are.
+ */
 function importsOf(path: string, source: string): string[] {
   const lines = codeOf(source).matchAll(/(?<!["'`])\b(?:from|import)\s*\(?\s*["'`]([^"'`]+)/g);
   return [...lines].map(([, target]) =>

@@ -35,8 +35,8 @@ export async function readCosts(file: string): Promise<CostsFile> {
 }
 
 /**
- * The cost of a request by output. Prices of tokens are multiplied with the median tokens of the prompts, as `encoder`
- * counts them, and with the labels' median output_tokens.
+ * The cost of a request by output. Prices of tokens are multiplied with the median tokens of the prompts, as
+ * `encoder` counts them, and with the labels' median output_tokens.
  *
  * @param encoder started
  * @throws JudgeError `usage` naming the file and an output that lacks a cost or is none

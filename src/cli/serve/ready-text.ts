@@ -1,4 +1,5 @@
-// What `serve` prints when its judges are ready: what to ask, and what to paste into a router's configuration.
+// What `serve` prints when its judges are ready: what to ask, and what to paste into a router's
+// configuration.
 import type { Config } from "../../config/config.js";
 import type { Judge } from "../../judge/judge-parts.js";
 import { headFacts, headFactsText } from "../checkpoint/head-facts.js";

@@ -25,7 +25,8 @@ export interface ServeOptions {
 /**
  * Serves until a signal ends it; SIGHUP reads the configuration and the checkpoints anew.
  *
- * @throws JudgeError when the address, the log, a checkpoint or an encoder is not to be had; nothing is left running
+ * @throws JudgeError when the address, the log, a checkpoint or an encoder is not to be had; nothing is left
+ *   running
  */
 export async function serve(
   readConfig: (running?: Config) => Config,
@@ -69,8 +70,8 @@ export async function serve(
 }
 
 /**
- * Collects once, some time after the last call. After large bodies V8 keeps hundreds of megabytes until the next requests
- * come, since it collects nothing without them.
+ * Collects once, some time after the last call. After large bodies V8 keeps hundreds of megabytes until the
+ * next requests come, since it collects nothing without them.
  */
 function delayedCollector(): () => void {
   const collect = garbageCollector();

@@ -1,5 +1,5 @@
-// Texts → pooled features for training, in files: what is known already is not encoded again, and one pass of the encoder
-// gives every layer and pooling mode that is wanted.
+// Texts → pooled features for training, in files: what is known already is not encoded again, and one pass of
+// the encoder gives every layer and pooling mode that is wanted.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Encoder } from "../../encoder/encoder.js";
@@ -22,7 +22,8 @@ export interface WantedFeatures {
  * A file of features for each layer and pooling mode, with all of the texts.
  *
  * @param folder where the files are
- * @throws JudgeError `usage` for a text that the encoder cannot encode; what was encoded before stays in the files
+ * @throws JudgeError `usage` for a text that the encoder cannot encode; what was encoded before stays in the
+ *   files
  */
 export async function encodeRows(
   encoder: Encoder,
@@ -61,7 +62,10 @@ export async function encodeRows(
   return caches;
 }
 
-/** Of feature-cache.ts, and of what the tokenizer makes of a text: with another number, old files are not read. */
+/**
+ * Of feature-cache.ts, and of what the tokenizer makes of a text: with another number, old files are not
+ * read.
+ */
 const recordForm = 2;
 
 async function openCaches(

@@ -1,4 +1,5 @@
-// `sweep`: which layer, pooling mode and PCA size to train on, by out-of-fold predictions on the train split alone.
+// `sweep`: which layer, pooling mode and PCA size to train on, by out-of-fold predictions on the train split
+// alone.
 
 import type { Config } from "../../config/config.js";
 import type { Encoder } from "../../encoder/encoder.js";
@@ -48,7 +49,10 @@ interface Choice extends SweepPoint {
 
 const usualPcaSizes = [50, 100, 150, 200, 300];
 
-/** @throws JudgeError `usage` for labels that nothing can be learned from, and what the encoder or the rows do not give */
+/**
+ * @throws JudgeError `usage` for labels that nothing can be learned from, and what the encoder or the rows do
+ * not give
+ */
 export async function sweepCommand(config: Config, options: SweepCommand, terminal: Terminal): Promise<void> {
   const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const rows = trainingRows(labels, options, terminal);
@@ -65,7 +69,10 @@ export async function sweepCommand(config: Config, options: SweepCommand, termin
   terminal.print(options.json ? JSON.stringify(toJson(result), null, 2) : render(result));
 }
 
-/** One pass of the encoder for all layers and pooling modes; it is closed then, since fitting needs the processor. */
+/**
+ * One pass of the encoder for all layers and pooling modes; it is closed then, since fitting needs the
+ * processor.
+ */
 async function encodeGrid(
   encoder: Encoder,
   rows: readonly LabelRow[],

@@ -1,4 +1,5 @@
-// What training and the comparison before it read alike: the rows of the train split, and the encoder's view of them.
+// What training and the comparison before it read alike: the rows of the train split, and the encoder's view
+// of them.
 import type { TrainedView } from "../../checkpoint/router-json-2.js";
 import type { Config } from "../../config/config.js";
 import { checkView } from "../../encoder/check-view.js";
@@ -104,7 +105,8 @@ export function checkLayerOptions({ facts, id }: Encoder, layers: readonly numbe
 /**
  * The view that a checkpoint of this training names.
  *
- * @throws JudgeError `usage` for template arguments without a template, `encoder` for a view that cannot be read
+ * @throws JudgeError `usage` for template arguments without a template, `encoder` for a view that cannot be
+ *   read
  */
 export async function trainingView(
   encoder: Encoder,

@@ -1,5 +1,5 @@
-// The selftest of a training: what a few prompts come to on the machine that trained. Chooses those prompts, which are
-// written into the checkpoint as they are.
+// The selftest of a training: what a few prompts come to on the machine that trained. Chooses those prompts,
+// which are written into the checkpoint as they are.
 import * as z from "zod";
 import type { Selftest } from "../../checkpoint/selftest.js";
 import type { Encoder, Tokens } from "../../encoder/encoder.js";
@@ -47,7 +47,10 @@ function shortest(texts: readonly string[]): string[] {
   return [...new Set(texts)].sort((a, b) => a.length - b.length).slice(0, selftestRows);
 }
 
-/** The prompts of a file, one a line, or by its ending one JSON object with "prompt" a line. Blank ones are passed over. */
+/**
+ * The prompts of a file, one a line, or by its ending one JSON object with "prompt" a line. Blank ones are
+ * passed over.
+ */
 async function readPrompts(file: string): Promise<string[]> {
   const prompts = isJsonLines(file)
     ? (await readJsonLines(file, Row, 'a JSON object with a string "prompt"')).map(({ prompt }) => prompt)

@@ -1,5 +1,5 @@
-// `train`: labelled prompts → a judge. Features by the encoder, a head by the recipe of llm-router, calibrated on
-// out-of-fold predictions, written as router.json format 2 with a selftest.
+// `train`: labelled prompts → a judge. Features by the encoder, a head by the recipe of llm-router,
+// calibrated on out-of-fold predictions, written as router.json format 2 with a selftest.
 import { createHash } from "node:crypto";
 import type { CheckpointContent } from "../../checkpoint/content.js";
 import { isTorchFile } from "../../checkpoint/load.js";

@@ -3,8 +3,9 @@ import type { ChildProcess } from "node:child_process";
 import { spawnChild } from "../process/child.js";
 
 /**
- * glibc asks the kernel for huge pages: what a forward reads, tens of megabytes, lies in few of them. Takes 3 to 8 % less
- * time on MiniLM, 2 to 3 % on short prompts of SmolLM2, up to 45 MB more memory. Other C libraries do not look at it.
+ * glibc asks the kernel for huge pages: what a forward reads, tens of megabytes, lies in few of them. Takes 3
+ * to 8 % less time on MiniLM, 2 to 3 % on short prompts of SmolLM2, up to 45 MB more memory. Other C
+ * libraries do not look at it.
  */
 const hugePages = "glibc.malloc.hugetlb=1";
 

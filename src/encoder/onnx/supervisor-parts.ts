@@ -26,7 +26,10 @@ export interface SupervisorParts {
   readonly events: SupervisorEvents;
   /** waits before the first, second, … restart in a row; the last repeats */
   readonly backOffMs?: readonly number[];
-  /** a process that is busy with one work, or with its load after a restart, for so long hangs, and is ended; default 60 s */
+  /**
+   * a process that is busy with one work, or with its load after a restart, for so long hangs, and is ended;
+   * default 60 s
+   */
   readonly hangMs?: number;
   /** after so long without a death the next one counts as the first again; default 10 s */
   readonly steadyMs?: number;

@@ -1,5 +1,5 @@
-// Keeps one encoder process alive: starts it, restarts it with back-off, and gives it one work at a time. Knows nothing of
-// texts or models; what waits, and what is run again, is the batcher's matter.
+// Keeps one encoder process alive: starts it, restarts it with back-off, and gives it one work at a time.
+// Knows nothing of texts or models; what waits, and what is run again, is the batcher's matter.
 import type { ChildProcess } from "node:child_process";
 import { JudgeError } from "../../errors.js";
 import { ProcessLost } from "./process-lost.js";
@@ -66,7 +66,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   }
 
   function send(command: Command): void {
-    // a failed send means that the process is gone, and so does no channel: without file descriptors to spare none was started
+    // a failed send means that the process is gone, and so does no channel: without file descriptors to spare
+    // none was started
     if (child?.connected) child.send(command, () => {});
   }
 

@@ -3,12 +3,16 @@ import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
 import { lifeline } from "./lifeline.js";
 
-/** Variables that Node, the C library and the libraries of a child, those that are preloaded too, may need. Keys lie in others. */
+/**
+ * Variables that Node, the C library and the libraries of a child, those that are preloaded too, may need.
+ * Keys lie in others.
+ */
 const passedOn =
   /^(PATH|HOME|USER|TMPDIR|TMP|TEMP|TZ|LANG|LANGUAGE|SystemRoot|NODE_OPTIONS|NODE_V8_COVERAGE|NODE_ICU_DATA|UV_THREADPOOL_SIZE|GLIBC_TUNABLES)$|^(LC|LD|DYLD|MALLOC|MIMALLOC|OMP|KMP|GOMP|ORT|FAKETIME)_|^FAKETIME$/;
 
 /**
- * A process that waits for messages, on an IPC channel with structured clone. Its script calls `endWithParent`.
+ * A process that waits for messages, on an IPC channel with structured clone. Its script calls
+ * `endWithParent`.
  *
  * @param env what it gets beside the variables that are passed on
  */

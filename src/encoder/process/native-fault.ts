@@ -1,4 +1,5 @@
-// What stands in the way when onnxruntime, on which the tokenizer stands too, cannot be loaded: in a line, with the remedy.
+// What stands in the way when onnxruntime, on which the tokenizer stands too, cannot be loaded: in a line,
+// with the remedy.
 import { JudgeError } from "../../errors.js";
 
 const longestReason = 200;

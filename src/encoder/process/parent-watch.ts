@@ -1,4 +1,5 @@
-// A thread of a child: ends the process when the parent has ended, even while the process is busy and sees no event.
+// A thread of a child: ends the process when the parent has ended, even while the process is busy and sees no
+// event.
 import { Socket } from "node:net";
 import { lifeline } from "./lifeline.js";
 

@@ -1,5 +1,5 @@
-// What Transformers.js reads otherwise than Python's tokenizers before a BERT vocabulary, put right in the text: a capital
-// sigma at a word's end, and Han beyond the first plane. Pure.
+// What Transformers.js reads otherwise than Python's tokenizers before a BERT vocabulary, put right in the
+// text: a capital sigma at a word's end, and Han beyond the first plane. Pure.
 import * as z from "zod";
 
 /** As tokenizer.json has it; a sequence holds others. */

@@ -1,5 +1,5 @@
-// A chat template with a text as its only user message. What a template prints of a date is the view's: nothing here reads
-// the clock, the time zone or the locale.
+// A chat template with a text as its only user message. What a template prints of a date is the view's:
+// nothing here reads the clock, the time zone or the locale.
 import type { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../../errors.js";
 import type { View } from "../view.js";
@@ -17,7 +17,10 @@ export const someDate = { date_string: "26 Jul 2024" };
 const dateForms = /^(\d{1,2} [A-Z][a-z]{2,8} \d{4}|[A-Z][a-z]{2,8} \d{1,2}, \d{4}|\d{4}-\d{2}-\d{2})$/;
 /** They differ in all that a date can print. */
 const twoDays = [new Date("2001-02-03T04:05:06Z"), new Date("2098-11-30T17:58:47Z")] as const;
-/** Replaces Transformers.js' own, which reads the clock; the newline is no output, as Jinja's trim_blocks takes it away. */
+/**
+ * Replaces Transformers.js' own, which reads the clock; the newline is no output, as Jinja's trim_blocks
+ * takes it away.
+ */
 const ownDate = "{% set strftime_now = strftime_of_the_view %}\n";
 const longestFinding = 200;
 

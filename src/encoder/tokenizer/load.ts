@@ -1,5 +1,5 @@
-// The tokenizer for whoever can do without it until then: its module is imported at the first call, since it stands on
-// onnxruntime, which not every system can load.
+// The tokenizer for whoever can do without it until then: its module is imported at the first call, since it
+// stands on onnxruntime, which not every system can load.
 import { importNative } from "../process/native-fault.js";
 import type { Tokenizer, TokenizerFiles } from "./tokenizer.js";
 

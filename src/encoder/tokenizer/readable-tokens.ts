@@ -17,7 +17,8 @@ export interface TemplateWords {
 }
 
 /**
- * @returns tells whether a reader would see anything in the user's tokens among `ids`, which cutTokens made of `parts`
+ * @returns tells whether a reader would see anything in the user's tokens among `ids`, which cutTokens made
+ *   of `parts`
  */
 export function createReadableCheck({ decode, unknownId }: TokenText) {
   /** by id, as far as asked */
@@ -34,7 +35,9 @@ export function createReadableCheck({ decode, unknownId }: TokenText) {
   };
 }
 
-/** Where the user's tokens begin and end; one that spans the template's words and the text is the user's too. */
+/**
+ * Where the user's tokens begin and end; one that spans the template's words and the text is the user's too.
+ */
 function ownRange(
   { prefix, text, suffix, suffixIsText }: TokenParts,
   words: TemplateWords,

@@ -1,5 +1,5 @@
-// A template taken apart: the ids around the user's text are made once, with special tokens; what stands between them is
-// tokenised per text, without.
+// A template taken apart: the ids around the user's text are made once, with special tokens; what stands
+// between them is tokenised per text, without.
 import type { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../../errors.js";
 
@@ -97,7 +97,10 @@ export function chatTemplateTokens(
   };
 }
 
-/** @throws JudgeError `encoder` when the ids of the parts do not add up to the ids of the whole, on a few texts */
+/**
+ * @throws JudgeError `encoder` when the ids of the parts do not add up to the ids of the whole, on a few
+ * texts
+ */
 export function checkTemplateTokens(
   templateTokens: TemplateTokens,
   plainIds: (text: string) => number[],

@@ -1,5 +1,5 @@
-// Text → token ids by a view. The user's text is tokenised without the special tokens, so that a text that spells
-// `<|im_end|>` or `[CLS]` stays text; the template's own ids are made once. Reads no file.
+// Text → token ids by a view. The user's text is tokenised without the special tokens, so that a text that
+// spells `<|im_end|>` or `[CLS]` stays text; the template's own ids are made once. Reads no file.
 import { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../../errors.js";
 import { runBounded } from "../../input/bounded-run.js";
@@ -38,7 +38,10 @@ export interface Tokenizer {
   tokenize(text: string, view: View): Tokens;
   /** Tokens a view needs beside the user's text; `maxTokens` must exceed it. */
   frameSize(template: View["template"]): number;
-  /** The ids that every text of the view starts with, unless its first characters merge with the template's last ones. */
+  /**
+   * The ids that every text of the view starts with, unless its first characters merge with the template's
+   * last ones.
+   */
   sharedPrefix(view: Pick<View, "template" | "templateArguments">): readonly number[];
 }
 
@@ -46,8 +49,8 @@ export interface Tokenizer {
 const frameMs = 1000;
 
 /**
- * @throws JudgeError `encoder` when the tokenizer cannot be built, or when tokenising the parts one by one does not
- *   give the ids of the whole (checked on a few texts)
+ * @throws JudgeError `encoder` when the tokenizer cannot be built, or when tokenising the parts one by one
+ *   does not give the ids of the whole (checked on a few texts)
  */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
   try {

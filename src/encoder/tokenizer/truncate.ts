@@ -1,10 +1,10 @@
-// Cuts a text that is too long: by characters before it is tokenised, so that a huge text costs no more than a
-// long one, then exactly by tokens. The template around the user's text is never cut in mode `middle`.
+// Cuts a text that is too long: by characters before it is tokenised, so that a huge text costs no more than
+// a long one, then exactly by tokens. The template around the user's text is never cut in mode `middle`.
 import type { Truncation, View } from "../view.js";
 
 /**
- * Characters looked at per token of `maxTokens`. Natural text and code stay far below (2 to 6); only long runs of
- * white space exceed it, and lose characters that the token limit would have kept.
+ * Characters looked at per token of `maxTokens`. Natural text and code stay far below (2 to 6); only long
+ * runs of white space exceed it, and lose characters that the token limit would have kept.
  */
 const charactersPerToken = 16;
 
@@ -26,7 +26,9 @@ export interface TokenParts {
   readonly prefix: readonly number[];
   readonly text: readonly number[];
   readonly suffix: readonly number[];
-  /** how many ids at the start and the end of `text` are the template's own plain words; `middle` keeps them */
+  /**
+   * how many ids at the start and the end of `text` are the template's own plain words; `middle` keeps them
+   */
   readonly lead: number;
   readonly trail: number;
   /** true where `right` truncation cuts through the suffix (chat templates) instead of keeping it ([SEP]) */

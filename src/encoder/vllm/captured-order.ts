@@ -1,4 +1,5 @@
-// The order in which a server is asked for hidden states, and the one in which it gives them. Knows no server.
+// The order in which a server is asked for hidden states, and the one in which it gives them. Knows no
+// server.
 import { JudgeError } from "../../errors.js";
 
 /**

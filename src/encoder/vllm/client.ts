@@ -1,5 +1,5 @@
-// Asks a vLLM server for one prefill: token ids in, the path of the file with their hidden states out. Servers are tried
-// in turn; the sockets are this client's own. Opens no file.
+// Asks a vLLM server for one prefill: token ids in, the path of the file with their hidden states out.
+// Servers are tried in turn; the sockets are this client's own. Opens no file.
 import {
   Agent as HttpAgent,
   type IncomingMessage,

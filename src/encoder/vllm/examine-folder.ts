@@ -1,4 +1,5 @@
-// The folder that a vLLM server and this process share, looked at piece by piece for whoever sets it up. Changes nothing.
+// The folder that a vLLM server and this process share, looked at piece by piece for whoever sets it up.
+// Changes nothing.
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { asJudgeError, type JudgeError } from "../../errors.js";
 import { faultObservation, type Observation, observation } from "../observation.js";

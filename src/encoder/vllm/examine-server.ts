@@ -1,4 +1,5 @@
-// One server of a vLLM encoder looked at by itself: whether it answers, what it serves, and one real prefill with its file.
+// One server of a vLLM encoder looked at by itself: whether it answers, what it serves, and one real prefill
+// with its file.
 
 import { asJudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";

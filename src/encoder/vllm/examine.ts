@@ -1,5 +1,5 @@
-// A vLLM encoder looked at piece by piece, for whoever sets it up: its folder, its tokenizer, and its servers, each by
-// itself and against the others. What fails stops only what needs it.
+// A vLLM encoder looked at piece by piece, for whoever sets it up: its folder, its tokenizer, and its
+// servers, each by itself and against the others. What fails stops only what needs it.
 
 import { asJudgeError, JudgeError } from "../../errors.js";
 import { readTokenizerFolder } from "../folder.js";

@@ -1,5 +1,5 @@
-// Takes the file that a vLLM server names: checks the path before it opens anything, waits until the file is whole, lends
-// it for reading and removes it with its lock. Does not know what is in it.
+// Takes the file that a vLLM server names: checks the path before it opens anything, waits until the file is
+// whole, lends it for reading and removes it with its lock. Does not know what is in it.
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, sep } from "node:path";
@@ -62,7 +62,10 @@ export async function takeFile<T>(
   }
 }
 
-/** `path` with its folder resolved; nothing is opened. What breaks a rule here is not removed either: it may be anybody's. */
+/**
+ * `path` with its folder resolved; nothing is opened. What breaks a rule here is not removed either: it may
+ * be anybody's.
+ */
 async function checkedPath(path: string, root: string): Promise<string> {
   const remedy = "set it to the server's shared_storage_path";
   const outside = { found: "the vLLM server named a file outside hidden_states_root", remedy };

@@ -1,5 +1,5 @@
-// The content of a hidden-state file, checked against what was sent, → pooled vectors. Servers are known to answer with
-// another request's rows, with the uncached rows only, or with zeros: no such file passes.
+// The content of a hidden-state file, checked against what was sent, → pooled vectors. Servers are known to
+// answer with another request's rows, with the uncached rows only, or with zeros: no such file passes.
 import { bytesPerValue, type Entry, readHeader } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
 import type { PooledVectors, WantedFeatures } from "../../features/pooled.js";
@@ -27,8 +27,8 @@ export interface HiddenStates {
 
 export interface HiddenStateReader {
   /**
-   * @throws JudgeError `encoder_error` when the file is not of what was sent, or has values that no model gives;
-   *   `signal.reason` when aborted
+   * @throws JudgeError `encoder_error` when the file is not of what was sent, or has values that no model
+   *   gives; `signal.reason` when aborted
    */
   read(
     file: WholeFile,
@@ -54,7 +54,9 @@ export function largestFile({ ids, captured, hiddenSize }: Expected): number {
 /** @param slices where the pooling of each piece waits for its turn */
 export function createHiddenStateReader(slices: WorkSlices): HiddenStateReader {
   const limiter = createLimiter(filesAtOnce, Number.POSITIVE_INFINITY);
-  /** kept, since new ones at this rate would keep the garbage collector busy; two for each file that is read */
+  /**
+   * kept, since new ones at this rate would keep the garbage collector busy; two for each file that is read
+   */
   const spare: Uint8Array[] = [];
 
   async function poolRows(

@@ -1,5 +1,6 @@
-// Pools the hidden states of one text as they come in, some rows at a time, so that no more of a file than that is in memory.
-// Only values that count are looked at closely: those of a pooled vector must be finite, and no row may be nothing but zeros.
+// Pools the hidden states of one text as they come in, some rows at a time, so that no more of a file than
+// that is in memory. Only values that count are looked at closely: those of a pooled vector must be finite,
+// and no row may be nothing but zeros.
 
 import { toFloat32 } from "../../checkpoint/safetensors.js";
 import { bytesPerValue } from "../../checkpoint/safetensors-header.js";
@@ -93,7 +94,10 @@ function isZero(row: Values, table: Float32Array | null): boolean {
   return true;
 }
 
-/** What is wrong with hidden states, as an error. Some releases are known to give what has no remedy of its own here. */
+/**
+ * What is wrong with hidden states, as an error. Some releases are known to give what has no remedy of its
+ * own here.
+ */
 export function fault(
   { found, wanted, remedy = "compare the server's release with those that the README names" }: ErrorText,
   cause?: unknown,

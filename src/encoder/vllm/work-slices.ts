@@ -1,5 +1,5 @@
-// Work for this thread, one piece in a turn of the event loop: however much is asked at once, what else there is to do waits
-// for one piece only.
+// Work for this thread, one piece in a turn of the event loop: however much is asked at once, what else there
+// is to do waits for one piece only.
 
 export interface WorkSlices {
   /** Runs `work`, which should be short, when it is its turn; rejects with what it throws. */

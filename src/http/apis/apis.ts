@@ -1,4 +1,5 @@
-// The descriptors of the chat APIs. A new API is a file beside this one, a line in served-apis.ts and one here.
+// The descriptors of the chat APIs. A new API is a file beside this one, a line in served-apis.ts and one
+// here.
 import { type ApiName, servedApis } from "../../answer/served-apis.js";
 import { type ErrorEnvelope, openAiEnvelope } from "../errors.js";
 import type { Api } from "./api.js";

@@ -1,4 +1,5 @@
-// Pooled features and labels → a head: scaler, PCA, the best members of several seeds. Uncalibrated; platt.ts adds that.
+// Pooled features and labels → a head: scaler, PCA, the best members of several seeds. Uncalibrated; platt.ts
+// adds that.
 import type { FeatureBlock, HeadWeights } from "../../head/weights.js";
 import type { LabelRow } from "../../labels/label-row.js";
 import { labelWeight } from "../../labels/label-row.js";
@@ -65,7 +66,8 @@ export interface FitFacts {
 export const defaultSeeds: readonly number[] = Array.from({ length: 10 }, (_, index) => 42 + index);
 
 /**
- * @throws RangeError when the table and labels do not fit together, a feature is not finite, or pcaSize is too large
+ * @throws RangeError when the table and labels do not fit together, a feature is not finite, or pcaSize is
+ *   too large
  */
 export async function fitHead(
   input: FitInput,

@@ -1,5 +1,6 @@
-// Where each weight and bias of a network stands in its flat, padded parameters. Weights lie transposed, [inputs, outputs],
-// as the forward product reads them. Padding is zero and stays zero: it has no input and no slope.
+// Where each weight and bias of a network stands in its flat, padded parameters. Weights lie transposed,
+// [inputs, outputs], as the forward product reads them. Padding is zero and stays zero: it has no input and
+// no slope.
 import type { Linear } from "../../head/weights.js";
 import { columnBlock } from "../numeric/kernel.js";
 
@@ -41,7 +42,9 @@ export interface Layout {
   readonly layers: readonly LayerPlace[];
   /** length of the parameters */
   readonly size: number;
-  /** Sets every weight in [outputs, inputs] order, then every bias, layer by layer; padding stays as it is. */
+  /**
+   * Sets every weight in [outputs, inputs] order, then every bias, layer by layer; padding stays as it is.
+   */
   fill(parameters: Float32Array, valuesOf: (layer: number) => () => number): void;
   pack(parameters: Float32Array, layers: readonly Linear[]): void;
   unpack(parameters: Float32Array): Linear[];

@@ -6,7 +6,10 @@ import type { Table } from "./scaler.js";
 export interface Pca {
   /** [columns] of the standardised values */
   readonly mean: Float64Array;
-  /** [size, columns], row-major; each row's largest value by magnitude is positive (svd_flip, u_based_decision=False) */
+  /**
+   * [size, columns], row-major; each row's largest value by magnitude is positive (svd_flip,
+   * u_based_decision=False)
+   */
   readonly components: Float64Array;
   /** [size], n − 1 in the denominator */
   readonly explainedVariance: Float64Array;
@@ -15,7 +18,8 @@ export interface Pca {
 }
 
 /**
- * From the covariance of the columns, or, when there are fewer rows than columns, from the Gram matrix of the rows.
+ * From the covariance of the columns, or, when there are fewer rows than columns, from the Gram matrix of the
+ * rows.
  *
  * @param standardise mean and scale by column, [columns] each: the PCA is of (x − mean) / scale
  * @throws RangeError when `size` exceeds the rows or columns, or there are fewer than two rows
@@ -74,7 +78,10 @@ function fromColumns({ rows, columns, centred }: Centred, size: number): Spectru
   return { values, components: vectors, total };
 }
 
-/** An eigenvector u of Z Zᵀ gives the component Zᵀ u / |Zᵀ u|; beyond the rank there is none, and it stays zero. */
+/**
+ * An eigenvector u of Z Zᵀ gives the component Zᵀ u / |Zᵀ u|; beyond the rank there is none, and it stays
+ * zero.
+ */
 function fromRows({ rows, columns, centred }: Centred, size: number): Spectrum {
   const matrix = gramMatrix({ count: rows, length: columns, valueAt: centred });
   const total = trace(matrix, rows);

@@ -1,5 +1,5 @@
-// Platt calibration (Platt 1999; Lin, Lin & Weng 2007): a logistic regression on the logit of out-of-fold probabilities,
-// with Platt's smoothed targets, which keep it finite when the classes are parted.
+// Platt calibration (Platt 1999; Lin, Lin & Weng 2007): a logistic regression on the logit of out-of-fold
+// probabilities, with Platt's smoothed targets, which keep it finite when the classes are parted.
 import { sigmoid } from "../../head/head.js";
 import type { Calibration } from "../../head/weights.js";
 import type { LabelRow } from "../../labels/label-row.js";
@@ -52,7 +52,10 @@ export function fitPlatt({ probability, solved, weight }: PlattSample): Calibrat
   return { slope: point[0]!, intercept: point[1]! };
 }
 
-/** Whether the calibration keeps the order of the probabilities; else it turns the judge upside down, or makes all alike. */
+/**
+ * Whether the calibration keeps the order of the probabilities; else it turns the judge upside down, or makes
+ * all alike.
+ */
 export function keepsOrder({ slope }: Calibration): boolean {
   return slope > 0;
 }

@@ -1,5 +1,5 @@
-// Eigenvalues and -vectors of a symmetric matrix: Householder reflections to tridiagonal form, then implicit QL with
-// Wilkinson's shifts (Golub & Van Loan, 8.3). Only the vectors asked for are turned back.
+// Eigenvalues and -vectors of a symmetric matrix: Householder reflections to tridiagonal form, then implicit
+// QL with Wilkinson's shifts (Golub & Van Loan, 8.3). Only the vectors asked for are turned back.
 
 export interface Eigen {
   /** [count], largest first */
@@ -66,7 +66,10 @@ function tridiagonalise(matrix: Float64Array, size: number): Tridiagonal {
   return { diagonal, next, factors };
 }
 
-/** A ← H A H on the rows and columns from `start`: A − v wᵀ − w vᵀ with w = p − ½ factor (p·v) v, p = factor · A v. */
+/**
+ * A ← H A H on the rows and columns from `start`: A − v wᵀ − w vᵀ with w = p − ½ factor (p·v) v, p = factor ·
+ * A v.
+ */
 function reflectBothSides(
   matrix: Float64Array,
   reflection: {

@@ -1,5 +1,5 @@
-// Minimises a smooth function of many variables: limited-memory BFGS (Nocedal & Wright, Algorithm 7.5) with a bisecting
-// line search for the weak Wolfe conditions (Lewis & Overton 2013).
+// Minimises a smooth function of many variables: limited-memory BFGS (Nocedal & Wright, Algorithm 7.5) with a
+// bisecting line search for the weak Wolfe conditions (Lewis & Overton 2013).
 
 export interface Evaluated {
   readonly value: number;
@@ -88,7 +88,10 @@ interface Line {
   readonly first: number;
 }
 
-/** A point along the line that satisfies both conditions, or the best lower one found; null when none is lower. */
+/**
+ * A point along the line that satisfies both conditions, or the best lower one found; null when none is
+ * lower.
+ */
 function searchLine(
   evaluate: (point: Float64Array) => Evaluated,
   { point, here, direction, first }: Line,

@@ -1,5 +1,5 @@
-// The load generator that every subject gets: prompts over kept connections, one client or several, each reply timed
-// from its first byte sent to its last one read.
+// The load generator that every subject gets: prompts over kept connections, one client or several, each
+// reply timed from its first byte sent to its last one read.
 import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 

@@ -1,4 +1,5 @@
-// A peer in a process of its own, from the Python of `.peers-bench`. What it says on standard error is kept in a file.
+// A peer in a process of its own, from the Python of `.peers-bench`. What it says on standard error is kept
+// in a file.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// What the rounds of bench:peers come to: medians, ratios round by round, tables and one line per target. Pure.
+// What the rounds of bench:peers come to: medians, ratios round by round, tables and one line per target.
+// Pure.
 
 import { median, type Summary, summarize } from "../../support/statistics.js";
 import { type Machine, machineLine, ms, table, type Verdict, verdictLines } from "../report.js";

@@ -1,5 +1,5 @@
-// `npm run bench:peers`: this server against other ways to ask a model about a prompt, the same load for each in turn.
-// A table on the terminal, everything in .bench/peers.json. Speed is reported, never asserted.
+// `npm run bench:peers`: this server against other ways to ask a model about a prompt, the same load for each
+// in turn. A table on the terminal, everything in .bench/peers.json. Speed is reported, never asserted.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -82,7 +82,10 @@ export type SubjectId = keyof typeof subjects;
 export interface Comparison {
   readonly own: SubjectId;
   readonly peer: SubjectId;
-  /** what the peer's p50 divided by ours should reach, and our throughput divided by the peer's; null: none is promised */
+  /**
+   * what the peer's p50 divided by ours should reach, and our throughput divided by the peer's; null: none is
+   * promised
+   */
   readonly p50: number | null;
   readonly throughput: number | null;
 }

@@ -1,4 +1,5 @@
-// Judges of a command, real, on the tiny encoder: they stand on one encoder, share its runs, and read each checkpoint once.
+// Judges of a command, real, on the tiny encoder: they stand on one encoder, share its runs, and read each
+// checkpoint once.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";

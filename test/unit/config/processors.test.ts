@@ -1,4 +1,5 @@
-// The quota of control groups, as Linux tells it in both versions, on files of a test's own; and that it counts for `serve`.
+// The quota of control groups, as Linux tells it in both versions, on files of a test's own; and that it
+// counts for `serve`.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

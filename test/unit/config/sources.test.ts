@@ -101,7 +101,9 @@ describe("a wrong value is named by its place", () => {
   }
 });
 
-/** What Kubernetes gives a container about a Service, given the prefix that it makes of the Service's name. */
+/**
+ * What Kubernetes gives a container about a Service, given the prefix that it makes of the Service's name.
+ */
 const serviceLinks = (prefix: string, address: string, protocol: string) => ({
   [`${prefix}_SERVICE_HOST`]: address,
   [`${prefix}_SERVICE_PORT`]: "8081",

@@ -1,4 +1,5 @@
-// The names of a model's other files, out of its protobuf alone: wherever a tensor can be, and of hostile bytes none.
+// The names of a model's other files, out of its protobuf alone: wherever a tensor can be, and of hostile
+// bytes none.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// The floors on the shared label files, against the published figures. Passed over where the files are not; nothing of
-// them is in this repository.
+// The floors on the shared label files, against the published figures. Passed over where the files are not;
+// nothing of them is in this repository.
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { bootstrap } from "../../../src/evaluate/bootstrap.js";

@@ -1,4 +1,5 @@
-// When a judge counts as one that gives answers: what raises a suspicion, what the known good text decides, and what ends it.
+// When a judge counts as one that gives answers: what raises a suspicion, what the known good text decides,
+// and what ends it.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";

@@ -1,4 +1,5 @@
-// Judges of one encoder and view: they share runs, get the layers that each of them needs, and do not disturb each other.
+// Judges of one encoder and view: they share runs, get the layers that each of them needs, and do not disturb
+// each other.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";

@@ -1,5 +1,5 @@
-// A prompt with several answers is one row with their share. Whatever is made of it is what the answers, as rows of their
-// own, would make; but for the Brier score, which is against the share.
+// A prompt with several answers is one row with their share. Whatever is made of it is what the answers, as
+// rows of their own, would make; but for the Brier score, which is against the share.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluate } from "../../../src/evaluate/evaluate.js";

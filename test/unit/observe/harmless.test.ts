@@ -1,4 +1,5 @@
-// Log and metrics are told of what happens from timers and events: nothing they are told, and no fault of theirs, throws.
+// Log and metrics are told of what happens from timers and events: nothing they are told, and no fault of
+// theirs, throws.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { harmless } from "../../../src/observe/harmless.js";

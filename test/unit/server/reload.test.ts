@@ -1,4 +1,5 @@
-// Reloading with judges that only note what becomes of them: the order of loads, what a failure leaves, and which encoders end.
+// Reloading with judges that only note what becomes of them: the order of loads, what a failure leaves, and
+// which encoders end.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";

@@ -1,4 +1,5 @@
-// Files that change, and loads that fail: whatever happens in between, the files come into service in the end.
+// Files that change, and loads that fail: whatever happens in between, the files come into service in the
+// end.
 import assert from "node:assert/strict";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

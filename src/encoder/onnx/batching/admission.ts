@@ -18,8 +18,8 @@ export interface Outlook {
 }
 
 /**
- * Those that end in time when they run one after the other in their order: while one would be late, the longest up to it
- * steps back, which makes the others the most that there can be (Moore, 1968).
+ * Those that end in time when they run one after the other in their order: while one would be late, the
+ * longest up to it steps back, which makes the others the most that there can be (Moore, 1968).
  *
  * @param part of the expected cost that is reckoned with
  */
@@ -47,7 +47,10 @@ function longestOf<T extends Waiter>(entries: ReadonlySet<T>): T {
   return longest!;
 }
 
-/** How long the first of a queue could be kept waiting before one of them is late, in milliseconds; 0 where one is. */
+/**
+ * How long the first of a queue could be kept waiting before one of them is late, in milliseconds; 0 where
+ * one is.
+ */
 export function spareMs(queue: readonly Waiter[], { now, processes, cost }: Outlook): number {
   let spare = Number.POSITIVE_INFINITY;
   let tokens = 0;
@@ -63,7 +66,10 @@ export function isHopeless(entry: Waiter, { now, cost }: Outlook): boolean {
   return now + cost.leastPart * cost.expected(entry.size) > entry.expiresAt();
 }
 
-/** Whether the last of a queue cannot be done in time behind those before it, as far as the runs before it tell. */
+/**
+ * Whether the last of a queue cannot be done in time behind those before it, as far as the runs before it
+ * tell.
+ */
 export function isTooMuch(queue: readonly Waiter[], outlook: Outlook): boolean {
   const { leastPart } = outlook.cost;
   // one by itself takes nobody's time

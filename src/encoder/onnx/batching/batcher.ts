@@ -1,5 +1,5 @@
-// The only queue of an ONNX encoder, and the only place that runs anything again. Natural batching: texts that arrive while every
-// process is busy make up the next run. Whose turn it is: queue.ts.
+// The only queue of an ONNX encoder, and the only place that runs anything again. Natural batching: texts
+// that arrive while every process is busy make up the next run. Whose turn it is: queue.ts.
 import { setImmediate as turn } from "node:timers/promises";
 import { JudgeError } from "../../../errors.js";
 import type { BatchLimits, EncodeOptions, EncodeResult } from "../../encoder.js";
@@ -25,7 +25,9 @@ export interface BatcherParts {
 }
 
 export interface Batcher {
-  /** As the encoder port; the entry of a text for which there is no room or time is a JudgeError `overloaded`. */
+  /**
+   * As the encoder port; the entry of a text for which there is no room or time is a JudgeError `overloaded`.
+   */
   encode(texts: readonly string[], options: EncodeOptions): Promise<EncodeResult>;
   /**
    * Another work of a process, before all texts; once more when its process dies.
@@ -58,7 +60,10 @@ export function createBatcher({ limits, run, runs, templateTokens, clock }: Batc
     });
   }
 
-  /** Mostly called by timers and ends of runs, where an exception would end the server: what waits takes it instead. */
+  /**
+   * Mostly called by timers and ends of runs, where an exception would end the server: what waits takes it
+   * instead.
+   */
   function pump(): void {
     clearTimeout(timer);
     try {

@@ -61,7 +61,10 @@ export interface QueueParts {
 const lengthRatio = 2;
 /** The part of the encoder's time that texts in bulk get however many chats there are. */
 const bulkShare = 0.1;
-/** A run of texts in bulk has at most this part of the tokens of others: a chat that comes meanwhile waits for its end. */
+/**
+ * A run of texts in bulk has at most this part of the tokens of others: a chat that comes meanwhile waits for
+ * its end.
+ */
 const bulkBatchPart = 0.25;
 
 export function createQueue({ limits, clock, processes }: QueueParts): Queue {

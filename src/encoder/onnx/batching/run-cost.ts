@@ -1,16 +1,21 @@
-// How long a run will take, learned from those that were: a fixed cost and a cost per token, by medians, since single runs on a
-// shared machine take many times as long. Pure.
+// How long a run will take, learned from those that were: a fixed cost and a cost per token, by medians,
+// since single runs on a shared machine take many times as long. Pure.
 
 export interface RunCost {
   /** A run has ended. `guessed`: the tokens that were expected of it. */
   observe(run: { readonly guessed: number; readonly tokens: number; readonly milliseconds: number }): void;
   /** milliseconds of a run of so many tokens, as likely more as less; 0 before the first run */
   expected(tokens: number): number;
-  /** The part of what was expected that nearly every run took at least; 0 until enough of them were expected. */
+  /**
+   * The part of what was expected that nearly every run took at least; 0 until enough of them were expected.
+   */
   readonly leastPart: number;
 }
 
-/** Runs remembered of each size, sizes being powers of two: many short runs do not drive out what is known of long ones. */
+/**
+ * Runs remembered of each size, sizes being powers of two: many short runs do not drive out what is known of
+ * long ones.
+ */
 const runsOfSize = 8;
 /** Runs compared with what was expected of them, and how many it takes before the comparison counts. */
 const comparedRuns = 32;

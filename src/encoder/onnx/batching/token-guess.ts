@@ -1,4 +1,5 @@
-// How many tokens a text will be, before it is tokenised: by its bytes, at the rate of the texts before it. Pure.
+// How many tokens a text will be, before it is tokenised: by its bytes, at the rate of the texts before it.
+// Pure.
 
 export interface TokenGuess {
   /** @param bounds of the view: tokens around the text, and of all at most */

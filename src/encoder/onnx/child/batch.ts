@@ -1,5 +1,5 @@
-// Texts → encodings inside the encoder process: tokenises, groups into batches, runs, and keeps one text's fault
-// from touching the others.
+// Texts → encodings inside the encoder process: tokenises, groups into batches, runs, and keeps one text's
+// fault from touching the others.
 import { JudgeError } from "../../../errors.js";
 import { faultOf, type PooledVectors, type WantedFeatures } from "../../../features/pooled.js";
 import type { Encoding, Tokens } from "../../encoder.js";
@@ -64,8 +64,8 @@ export async function encodeBatch(
 }
 
 /**
- * Indices of the tokenised texts, sorted by length and cut into groups that pad to at most maxBatchTokens and by at most
- * a tenth of a text's own length.
+ * Indices of the tokenised texts, sorted by length and cut into groups that pad to at most maxBatchTokens and
+ * by at most a tenth of a text's own length.
  */
 function groupByLength(
   rows: readonly number[],

@@ -1,8 +1,10 @@
-// How many tokens a model really takes. Its configuration may claim more than its position embeddings have: RoBERTa's say
-// 514, of which 512 are for texts.
+// How many tokens a model really takes. Its configuration may claim more than its position embeddings have:
+// RoBERTa's say 514, of which 512 are for texts.
 import { JudgeError } from "../../../errors.js";
 
-/** More is not tried: it is as long as a judge reads unless told otherwise, and a longer run costs its square. */
+/**
+ * More is not tried: it is as long as a judge reads unless told otherwise, and a longer run costs its square.
+ */
 const longestTrial = 2048;
 
 /**

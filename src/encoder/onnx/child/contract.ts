@@ -1,6 +1,7 @@
-// What a model file must take and give: told by its own description when it is loaded, and by the shape of every output.
+// What a model file must take and give: told by its own description when it is loaded, and by the shape of
+// every output.
 import type { InferenceSession } from "onnxruntime-node";
-import { JudgeError } from "../../../errors.js";
+import { type ErrorText, JudgeError } from "../../../errors.js";
 import { layerOf } from "./hidden-states.js";
 
 /** What to do about a model that does not keep it. */
@@ -15,13 +16,14 @@ export const contractAdvice =
 export function readContract(session: InferenceSession): { layers: number[]; hiddenSize: number } {
   for (const input of session.inputMetadata) checkInput(input);
   for (const name of ["input_ids", "attention_mask"]) {
-    if (!session.inputNames.includes(name)) throw refusal(`has no input ${name}`);
+    if (!session.inputNames.includes(name)) throw refusal({ found: `has no input ${name}` });
   }
   const outputs = session.outputMetadata.filter(({ name }) => layerOf(name) !== null);
-  if (outputs.length === 0) throw refusal("has no output hidden_states.N");
+  if (outputs.length === 0) throw refusal({ found: "has no output hidden_states.N" });
   const sizes = new Set(outputs.map(hiddenSizeOf));
   const [hiddenSize] = sizes;
-  if (sizes.size !== 1) throw refusal(`has hidden_states outputs of sizes ${[...sizes].join(", ")}`);
+  if (sizes.size !== 1)
+    throw refusal({ found: `has hidden_states outputs of sizes ${[...sizes].join(", ")}` });
   const layers = outputs.map(({ name }) => layerOf(name)!);
   return { layers: layers.sort((a, b) => a - b), hiddenSize: hiddenSize! };
 }
@@ -38,25 +40,31 @@ export function checkShape(name: string, shape: readonly number[], wanted: reado
 function checkInput(input: InferenceSession.ValueMetadata): void {
   const { name } = input;
   const isPast = /^past_key_values\.\d+\.(key|value)$/.test(name);
-  if (!isPast && name !== "input_ids" && name !== "attention_mask") throw refusal(`has an input ${name}`);
+  if (!isPast && name !== "input_ids" && name !== "attention_mask")
+    throw refusal({ found: `has an input ${name}` });
   const type = isPast ? "float32" : "int64";
   if (!input.isTensor || input.type !== type)
-    throw refusal(`has an input ${name} of ${input.isTensor ? input.type : "no tensor"}, wanted ${type}`);
+    throw refusal({
+      found: `has an input ${name} of ${input.isTensor ? input.type : "no tensor"}`,
+      wanted: type,
+    });
   const fixed = input.shape.slice(0, isPast ? 1 : 2).find((size) => typeof size === "number");
   if ((!isPast && input.shape.length !== 2) || fixed !== undefined)
-    throw refusal(`has an input ${name} of the fixed shape [${input.shape}]`);
+    throw refusal({ found: `has an input ${name} of the fixed shape [${input.shape}]` });
 }
 
 function hiddenSizeOf(output: InferenceSession.ValueMetadata): number {
   const { name } = output;
   if (!output.isTensor || output.type !== "float32")
-    throw refusal(`has an output ${name} that is not float32`);
+    throw refusal({ found: `has an output ${name} that is not float32` });
   const size = output.shape[2];
   if (output.shape.length !== 3 || typeof size !== "number")
-    throw refusal(`has an output ${name} of shape [${output.shape}], without one fixed hidden size`);
+    throw refusal({
+      found: `has an output ${name} of shape [${output.shape}], without one fixed hidden size`,
+    });
   return size;
 }
 
-function refusal(finding: string): JudgeError {
-  return new JudgeError("encoder", { found: `model.onnx ${finding}`, remedy: contractAdvice });
+function refusal({ found, wanted }: ErrorText): JudgeError {
+  return new JudgeError("encoder", { found: `model.onnx ${found}`, wanted, remedy: contractAdvice });
 }

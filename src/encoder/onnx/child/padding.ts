@@ -1,4 +1,5 @@
-// Texts of several lengths as one batch: token ids, attention mask, and where each text's tokens are among the hidden states.
+// Texts of several lengths as one batch: token ids, attention mask, and where each text's tokens are among
+// the hidden states.
 import { Tensor } from "onnxruntime-node";
 
 export interface Padding {

@@ -1,5 +1,6 @@
-// The start that all texts of a view share, such as a chat template's system message: run once, then given to each forward as
-// past keys and values. Exact for causal attention alone; a model that takes past inputs is a decoder.
+// The start that all texts of a view share, such as a chat template's system message: run once, then given to
+// each forward as past keys and values. Exact for causal attention alone; a model that takes past inputs is a
+// decoder.
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { type PooledKey, pooledKey } from "../../../features/pooled.js";
 import { createPooler, type Pooler, type PoolingMode, poolingModes } from "../../../features/pooling.js";
@@ -75,7 +76,10 @@ export function createPrefixes(session: InferenceSession): Prefixes | null {
   };
 }
 
-/** Past inputs of zeros, of length 0 as a decoder wants them where there is no prefix; none where the model takes none. */
+/**
+ * Past inputs of zeros, of length 0 as a decoder wants them where there is no prefix; none where the model
+ * takes none.
+ */
 export function emptyPast(session: InferenceSession, batchSize: number, length = 0): Record<string, Tensor> {
   const feeds: Record<string, Tensor> = {};
   for (const input of session.inputMetadata) {
@@ -89,7 +93,10 @@ export function emptyPast(session: InferenceSession, batchSize: number, length =
   return feeds;
 }
 
-/** Each row as often as a batch has texts; kept for the largest batch so far, of which smaller ones take the start. */
+/**
+ * Each row as often as a batch has texts; kept for the largest batch so far, of which smaller ones take the
+ * start.
+ */
 function repeated(rows: readonly { name: string; dims: readonly number[]; row: Float32Array }[]) {
   let largest = 0;
   let copies: Float32Array[] = [];

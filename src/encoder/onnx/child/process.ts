@@ -1,5 +1,5 @@
-// The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It prints
-// nothing; what a user typed leaves it only as vectors.
+// The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It
+// prints nothing; what a user typed leaves it only as vectors.
 import { performance } from "node:perf_hooks";
 import { isDeepStrictEqual } from "node:util";
 import { JudgeError } from "../../../errors.js";
@@ -48,7 +48,9 @@ async function loadModel(modelFile: string, threads: number) {
   return { session, weightHashes: Object.fromEntries(weights.map(({ path, hash }) => [path, hash])) };
 }
 
-/** Another model must not come into service by a crash: the judges were tested with the files of the start. */
+/**
+ * Another model must not come into service by a crash: the judges were tested with the files of the start.
+ */
 function changed(): JudgeError {
   return new JudgeError("encoder", {
     found: "the encoder's files have changed since the start",

@@ -1,7 +1,7 @@
-// One onnxruntime session: token ids → pooled hidden states. `run` blocks its thread, so this lives in the encoder
-// process (process.ts). Contract of the model file: inputs input_ids, attention_mask and, for decoders,
-// past_key_values.<l>.key|value; outputs hidden_states.<k> [batch, sequence, hidden] and, for decoders that are to
-// remember a prefix, present.<l>.key|value.
+// One onnxruntime session: token ids → pooled hidden states. `run` blocks its thread, so this lives in the
+// encoder process (process.ts). Contract of the model file: inputs input_ids, attention_mask and, for
+// decoders, past_key_values.<l>.key|value; outputs hidden_states.<k> [batch, sequence, hidden] and, for
+// decoders that are to remember a prefix, present.<l>.key|value.
 import { env, InferenceSession, Tensor } from "onnxruntime-node";
 import { JudgeError } from "../../../errors.js";
 import { type PooledKey, pooledKey, type WantedFeatures } from "../../../features/pooled.js";
@@ -20,8 +20,8 @@ export interface OnnxSession {
    * One forward over a batch, padded on `side` with token `padId`.
    *
    * @param batch token ids, at least one per text
-   * @param prefix ids that every text of the batch starts with and exceeds: where the model can, they are run only once
-   *   (with padding on the right)
+   * @param prefix ids that every text of the batch starts with and exceeds: where the model can, they are run
+   *   only once (with padding on the right)
    * @returns per text the pooled vectors
    */
   run(
@@ -30,7 +30,10 @@ export interface OnnxSession {
     padding?: Padding,
     prefix?: readonly number[],
   ): Promise<Map<PooledKey, Float32Array>[]>;
-  /** Whether a text of so many tokens runs. A decoder gets all but the last as its past, which costs next to nothing. */
+  /**
+   * Whether a text of so many tokens runs. A decoder gets all but the last as its past, which costs next to
+   * nothing.
+   */
   runs(tokens: number, padId: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -39,16 +42,17 @@ export interface OnnxSession {
 export const runtime = `onnxruntime-node ${env.versions.node}`;
 
 /**
- * How long onnxruntime's threads look for work before they sleep. Its own choice, some 40 ms, takes 56 ms of processor time
- * for a forward of 12 when requests come now and then, and the processor from everybody else; with this it takes 17, a spaced
- * request is answered in 11.6 instead of 13.3 ms, and back to back nothing changes.
+ * How long onnxruntime's threads look for work before they sleep. Its own choice, some 40 ms, takes 56 ms of
+ * processor time for a forward of 12 when requests come now and then, and the processor from everybody else;
+ * with this it takes 17, a spaced request is answered in 11.6 instead of 13.3 ms, and back to back nothing
+ * changes.
  */
 const spinMicroseconds = "200";
 
 /**
- * onnxruntime joins a residual's sum and its layer norm into one operator, SkipLayerNormalization, whose kernel is not
- * vectorised: 0.77 ms for 400 × 384 values, where sum and norm by themselves take 0.15. Without it a forward of MiniLM takes
- * 0.92 to 0.94 of the time; its values move by at most 4e-6.
+ * onnxruntime joins a residual's sum and its layer norm into one operator, SkipLayerNormalization, whose
+ * kernel is not vectorised: 0.77 ms for 400 × 384 values, where sum and norm by themselves take 0.15. Without
+ * it a forward of MiniLM takes 0.92 to 0.94 of the time; its values move by at most 4e-6.
  */
 const slowerFusions = "SkipLayerNormFusion";
 
@@ -143,8 +147,8 @@ export async function loadSession(
 }
 
 /**
- * Two texts of up to three tokens, behind a prefix where the model can remember one: the sizes of all axes differ, so that none
- * passes for another.
+ * Two texts of up to three tokens, behind a prefix where the model can remember one: the sizes of all axes
+ * differ, so that none passes for another.
  */
 async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promise<void> {
   const wanted: WantedFeatures = { layers, pooling: ["last"] };

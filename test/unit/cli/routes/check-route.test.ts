@@ -1,5 +1,5 @@
-// Findings about the routes of a Switchyard file, and what holds for all findings. Facts about Switchyard 0.3.0 are checked
-// with the real one in test/e2e/routes-check.test.ts.
+// Findings about the routes of a Switchyard file, and what holds for all findings. Facts about Switchyard
+// 0.3.0 are checked with the real one in test/e2e/routes-check.test.ts.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type PrimaryRule, thresholdSteps } from "../../../../src/answer/capability.js";

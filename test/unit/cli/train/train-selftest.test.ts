@@ -1,4 +1,5 @@
-// Which prompts a training writes into its selftest, and what of a file of prompts is refused; on the tiny encoder.
+// Which prompts a training writes into its selftest, and what of a file of prompts is refused; on the tiny
+// encoder.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// Damaged hidden-state files: each is refused in the project's own words or read as finite vectors, whatever its bytes are.
-// Reading: no buffer is used again while a read still fills it, and a read that fails ends its own call only.
+// Damaged hidden-state files: each is refused in the project's own words or read as finite vectors, whatever
+// its bytes are. Reading: no buffer is used again while a read still fills it, and a read that fails ends its
+// own call only.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -68,7 +69,10 @@ function largeFile(value: number): { bytes: Uint8Array; expected: Expected } {
 
 const largeWanted: WantedFeatures = { layers: [0], pooling: ["mean"] };
 
-/** The file with these bytes, which awaits `onPiece` before, and `onFilled` after, a read of more than its start. */
+/**
+ * The file with these bytes, which awaits `onPiece` before, and `onFilled` after, a read of more than its
+ * start.
+ */
 function pieceFile(
   bytes: Uint8Array,
   onPiece: (piece: number) => Promise<void> | void,

@@ -1,4 +1,5 @@
-// Rows that come in pieces are pooled as they would be in one, in every dtype; what no model gives is refused, where it counts.
+// Rows that come in pieces are pooled as they would be in one, in every dtype; what no model gives is
+// refused, where it counts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

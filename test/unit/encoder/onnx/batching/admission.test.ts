@@ -1,5 +1,5 @@
-// Who is refused for want of time, in simulation: nobody who could have been done in half the deadline, and hardly anybody as
-// long as the encoder can do what is asked of it.
+// Who is refused for want of time, in simulation: nobody who could have been done in half the deadline, and
+// hardly anybody as long as the encoder can do what is asked of it.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
@@ -14,7 +14,10 @@ import {
 
 const deadlineMs = 2000;
 
-/** Requests that come at random, with lengths spread evenly over their logarithm. @param load offered, of what one at a time can do */
+/**
+ * Requests that come at random, with lengths spread evenly over their logarithm. @param load offered, of what
+ * one at a time can do
+ */
 function mixed(load: number, count: number, [shortest, longest]: [number, number], seed: number): Request[] {
   const random = randomNumbers(seed);
   const lengths = Array.from({ length: count }, () =>

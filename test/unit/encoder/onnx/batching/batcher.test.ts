@@ -1,5 +1,5 @@
-// Natural batching over runs that end when the test says so: who runs with whom, who is refused, and what becomes of texts
-// whose process dies.
+// Natural batching over runs that end when the test says so: who runs with whom, who is refused, and what
+// becomes of texts whose process dies.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
@@ -15,7 +15,10 @@ import { rejection } from "../../../../support/refusal.js";
 const view: View = { template: "none", maxTokens: 512, truncation: "middle" };
 const options: EncodeOptions = { view, layers: [1], pooling: ["mean"] };
 
-/** A short text's tokens are its characters, so that each is known by them; a long one's a quarter, as is guessed. */
+/**
+ * A short text's tokens are its characters, so that each is known by them; a long one's a quarter, as is
+ * guessed.
+ */
 const tokensOf = ({ length }: string) => (length < 200 ? length : length / 4);
 
 interface Run extends EncodeWork {
