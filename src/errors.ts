@@ -34,9 +34,7 @@ export type ErrorCode =
   // a bug of this program
   | "internal";
 
-/**
- * What an error says, each a clause without its final stop. None of them holds anything that a user typed.
- */
+/** What an error says, each a clause without a final stop. It holds nothing that a user typed. */
 export interface ErrorText {
   /** the part of the whole that it is about, such as `encoder minilm` */
   readonly place?: string | null | undefined;
@@ -118,10 +116,7 @@ export function asJudgeError(error: unknown): JudgeError {
       );
 }
 
-/**
- * A message with absolute paths cut to their last part: logs and answers tell no paths. Of two paths in one
- * clause, what stands between them is cut too.
- */
+/** A message with each absolute path cut to its last part, since logs and answers tell no paths. */
 export function withoutPaths(message: string): string {
   return message.replace(/(^|[\s"'(])\/[^:;,"]*\//g, "$1");
 }

@@ -3,18 +3,13 @@
 
 export const choicePolicies = ["tolerance", "max", "utility"] as const;
 
-/**
- * The cheapest of those nearly as likely as the likeliest; the likeliest; or the most useful for its cost.
- */
+/** The cheapest of those nearly as likely as the best, the likeliest, or the most useful. */
 export type ChoiceRule =
   | { readonly policy: "tolerance"; readonly tolerance: number }
   | { readonly policy: "max" }
   | { readonly policy: "utility"; readonly lambda: number };
 
-/**
- * The cheapest output with p ≥ p_max − tolerance, equality within f64 epsilon. Of equally cheap outputs the
- * likelier wins, then the first.
- */
+/** The cheapest output with p ≥ p_max − tolerance; of equally cheap ones the likelier, then the first. */
 export function chooseByTolerance(
   p: readonly number[],
   costs: readonly number[] | null,

@@ -84,9 +84,7 @@ export async function withCheckpoint<T>(
   return await withJudges(config, [setting], ([judge]) => work(judge!));
 }
 
-/**
- * What the chosen judge takes off its texts: known before it is started, since labels are read the same way.
- */
+/** What the chosen judge takes off its texts. Labels are read the same way, before the judge starts. */
 export async function chosenEnvelopes(config: Config, choice: JudgeChoice): Promise<readonly Envelope[]> {
   const { judge, checkpoint } = await chosenSetting(config, choice);
   return takenOff(config, judge, checkpoint ?? (await loadCheckpoint(judge.checkpoint)));

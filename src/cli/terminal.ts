@@ -73,10 +73,7 @@ export function createTerminal(packageRoot: URL, version: string, kind: string |
   };
 }
 
-/**
- * Lines that no file can command a terminal with. Within JSON, which has its own escapes, they mean what they
- * did.
- */
+/** Lines without control characters, which could command a terminal. JSON keeps its meaning. */
 export function escaped(lines: string): string {
   return lines.replace(
     /[^\P{Cc}\n\t]/gu,
@@ -84,10 +81,7 @@ export function escaped(lines: string): string {
   );
 }
 
-/**
- * Text of a file for a terminal: control characters, which could move the cursor or forge a line, are
- * replaced.
- */
+/** Text of a file for a terminal, its control characters replaced. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\uFFFD");
 }

@@ -39,9 +39,7 @@ export interface SchemaParts {
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
 
-/**
- * A path to a file or a folder, made absolute. A leading ~ is refused: it would name a folder of that name.
- */
+/** A path, made absolute. A leading ~ is refused: it would name a folder of that name. */
 function pathFrom(base: string, options: Parameters<typeof z.string>[0] = {}) {
   return z
     .string(options)

@@ -72,9 +72,7 @@ function layersMisfit(judge: Judge): JudgeError | null {
   }
 }
 
-/**
- * What to do about layers that the head reads and the encoder does not give; null: nothing is known of them.
- */
+/** What to do about layers that the head reads and the encoder lacks; null where nobody knows. */
 function missingAdvice({ judge, labelling }: LabelledJudge, labels: LabellingFinding | null): string | null {
   const { encoderName } = judge.checkpoint;
   const isElsewhere = labels?.kind === "fits" && labels.best?.isConfigured === false;

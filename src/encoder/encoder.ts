@@ -18,10 +18,7 @@ export interface BatchLimits {
 
 export interface EncodeOptions extends WantedFeatures {
   readonly view: View;
-  /**
-   * ends the wait of a text whose run has not begun; what runs already may be finished and delivered all the
-   * same
-   */
+  /** ends the wait of a text whose run has not begun; a run that has begun may still deliver */
   readonly signal?: AbortSignal;
   /**
    * when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be
@@ -58,10 +55,7 @@ export interface EncoderFacts {
   readonly layers: readonly number[];
   /** indices that it has only before the model's final norm, and therefore does not give */
   readonly unnormalisedLayers?: readonly number[];
-  /**
-   * why its hidden states may bear wrong indices, which only a selftest can tell; absent: nothing speaks for
-   * it
-   */
+  /** why its hidden states may have wrong indices, which only a selftest can tell */
   readonly layerDoubt?: JudgeError;
   /** tokens the model itself can take */
   readonly maxTokens: number;
@@ -116,9 +110,6 @@ export interface Encoder {
 export interface Tokens {
   readonly ids: readonly number[];
   readonly truncated: boolean;
-  /**
-   * no token of the user's own says anything: none is known, or only white space is left of a text that was
-   * cut
-   */
+  /** no token of the user's own says anything: all are unknown, or a cut left only white space */
   readonly unreadable?: true;
 }

@@ -1,10 +1,7 @@
 // What one look at one part of an encoder came to, for whoever has to mend it.
 import type { JudgeError } from "../errors.js";
 
-/**
- * `wrong`: it cannot work so; `warning`: it works and should not stay so; `skipped`: something else has to
- * work first.
- */
+/** `wrong`: it cannot work; `warning`: it works, but should change; `skipped`: another thing comes first. */
 export type ObservationStatus = "ok" | "warning" | "wrong" | "skipped";
 
 export interface Observation {

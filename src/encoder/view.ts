@@ -5,10 +5,7 @@
 export const templates = ["chat", "none"] as const;
 export type Template = (typeof templates)[number];
 
-/**
- * `middle` keeps head and tail of the user's text; `right` keeps the first tokens, as the reference trainers
- * do.
- */
+/** `middle` keeps head and tail of a text; `right` keeps the first tokens, as reference trainers do. */
 export const truncations = ["middle", "right"] as const;
 export type Truncation = (typeof truncations)[number];
 

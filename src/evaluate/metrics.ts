@@ -63,10 +63,7 @@ export function aucOf(
   return failedBelow > 0 && solvedBelow > 0 ? pairs / (failedBelow * solvedBelow) : null;
 }
 
-/**
- * Half the width of the 95 % interval that an AUC of `value` has on so many rows (Hanley & McNeil 1982, with
- * a negative exponential for both classes).
- */
+/** Half the width of the 95 % interval of an AUC on so many rows (Hanley & McNeil 1982). */
 export function aucHalfWidth(value: number, { solved, failed }: { solved: number; failed: number }): number {
   const solvedPairs = value / (2 - value) - value ** 2;
   const failedPairs = (2 * value ** 2) / (1 + value) - value ** 2;
@@ -79,10 +76,7 @@ export function squaredLosses({ p, solved }: Sample): Float64Array {
   return p.map((probability, row) => (probability - solved[row]!) ** 2);
 }
 
-/**
- * −ln of the probability given to what happened, mean over the answers, kept off 0 and 1 by 2⁻⁵² as in
- * scikit-learn; [rows]. Its mean is the log loss.
- */
+/** −ln of the probability of what happened, by row, kept off 0 and 1 by 2⁻⁵² as in scikit-learn. */
 export function logLosses({ p, solved }: Sample): Float64Array {
   return p.map((probability, row) => {
     const share = solved[row]!;
@@ -94,10 +88,7 @@ function negativeLog(given: number): number {
   return -Math.log(Math.min(Math.max(given, Number.EPSILON), 1 - Number.EPSILON));
 }
 
-/**
- * Expected calibration error: rows in bins of equal width over [0, 1], the mean over the rows of |mean p −
- * share solved| of their bin. Ten bins are what the figures of the embedded judges were made with.
- */
+/** Expected calibration error: the rows' mean |mean p − share solved| of their bin, over [0, 1]. */
 export function ece({ p, solved }: Sample, weight: Float64Array, bins = 10): number | null {
   const gaps = new Float64Array(bins);
   let total = 0;
@@ -124,9 +115,7 @@ export function uncertain({ p }: Pick<Sample, "p">): Uint8Array {
   return Uint8Array.from(p, (value) => (value >= 0.4 && value <= 0.6 ? 1 : 0));
 }
 
-/**
- * 1 where both send the row to the same side of the threshold; [rows]. Its mean is the decision agreement.
- */
+/** 1 where both send the row to the same side of the threshold. The mean is the agreement. */
 export function agreements(first: Float64Array, second: Float64Array, threshold: number): Uint8Array {
   return Uint8Array.from(first, (value, row) =>
     goesToWeak(value, threshold) === goesToWeak(second[row]!, threshold) ? 1 : 0,

@@ -156,10 +156,7 @@ function difference(first: number | null, second: number | null): number | null 
   return first === null || second === null ? null : first - second;
 }
 
-/**
- * All metrics as a function of the rows' weights, in the order of `metricNames`; what does not depend on them
- * is kept.
- */
+/** All metrics as a function of the rows' weights, in the order of `metricNames`. */
 function createMeter(
   { solved, weight: rowWeight, groups }: LabelledRows,
   p: Float64Array,

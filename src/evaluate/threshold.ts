@@ -122,10 +122,7 @@ function wantedShare(target: Exclude<ThresholdTarget, { kind: "accuracy" }>): nu
   return (target.strong - target.cost) / (target.strong - target.weak);
 }
 
-/**
- * The number with the fewest decimals above `below` and up to `above`, near the middle; good to read in a
- * TOML file.
- */
+/** The number with the fewest decimals above `below` and up to `above`, near the middle. */
 function shortestBetween({ below, above }: Gap): number {
   const middle = (below + above) / 2;
   for (let decimals = 1; decimals <= 15; decimals++) {

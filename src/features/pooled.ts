@@ -17,10 +17,7 @@ export function pooledKey(layer: number, mode: PoolingMode): PooledKey {
   return `${layer}.${mode}`;
 }
 
-/**
- * What is wrong with a vector that no sound model gives; null for one that may be right. From a vector of one
- * value throughout, a head would make the same probability for every text.
- */
+/** What is wrong with a vector that no sound model gives; null for one that may be right. */
 export function faultOf(vector: Float32Array): "not finite" | "one value throughout" | null {
   if (!vector.every(Number.isFinite)) return "not finite";
   return vector.length > 1 && vector.every((value) => value === vector[0]) ? "one value throughout" : null;

@@ -89,10 +89,7 @@ function valuesOf({ values, table, start, stride }: Rows, index: number, hiddenS
   return row;
 }
 
-/**
- * Four rows in one step, since reading and writing the sums costs most; row after row, so that pieces change
- * nothing.
- */
+/** Takes four rows in one step, since reading the sums costs most. Pieces change no result. */
 function addToSums(sums: Float64Array, { values, table, start, stride, count }: Rows): void {
   const noRow = table === null ? new Float32Array(sums.length) : new Uint16Array(sums.length);
   const row = (index: number) => {

@@ -10,10 +10,7 @@ export interface Stages {
   readonly head: number;
 }
 
-/**
- * `hit`: kept from an earlier request; `shared`: by a run that another request had started; `miss`: by its
- * own.
- */
+/** `hit`: kept from an earlier request; `shared`: from another request's run; `miss`: from its own run. */
 export type CacheResult = "hit" | "shared" | "miss";
 
 export interface Judgement {

@@ -6,10 +6,7 @@ import type { Registry } from "./registry.js";
 /** Judges that came into service together. */
 export interface Generation<Verdict = unknown> {
   readonly registry: Registry<Verdict>;
-  /**
-   * Ends what only this generation used; requests on it that still run get what is said of an encoder that is
-   * down.
-   */
+  /** Ends what only this generation used. Requests that still run find their encoder down. */
   retire(): Promise<void>;
 }
 
@@ -22,10 +19,7 @@ export interface Lease<Verdict = unknown> {
 export interface LiveRegistry<Verdict = unknown> {
   readonly current: Registry<Verdict>;
   acquire(): Lease<Verdict>;
-  /**
-   * From now on `next` serves; the one before is retired after its last lease, or when two younger ones wait
-   * for theirs.
-   */
+  /** `next` serves from now on. The one before is retired after its last lease, or after two younger ones. */
   replace(next: Generation<Verdict>): void;
   /** Resolves when every replaced generation has been retired. */
   settled(): Promise<void>;
@@ -36,10 +30,7 @@ interface Held<Verdict> {
   leases: number;
 }
 
-/**
- * Replaced generations that may wait for their requests: each may have the processes of an encoder of its
- * own.
- */
+/** Replaced generations that may wait for their requests, each perhaps with an encoder of its own. */
 const mostWaiting = 2;
 
 export function createLiveRegistry<Verdict>(first: Generation<Verdict>): LiveRegistry<Verdict> {

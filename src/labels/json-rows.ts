@@ -45,10 +45,7 @@ function parseLine(place: Place, content: string): unknown {
   }
 }
 
-/**
- * What is wrong with a line that does not parse. The parser's own message quotes the text; only its kind is
- * read.
- */
+/** What is wrong with a line that does not parse. Of the parser's message only the kind is used. */
 function faultOf(content: string, { message }: SyntaxError): ErrorText {
   const withoutStrings = content.replace(/"(?:[^"\\]|\\.)*"/g, '""');
   const [word] = /\bNaN\b|-?\bInfinity\b/.exec(withoutStrings) ?? [];

@@ -1,10 +1,7 @@
 // One record of a label file as it stands there, before records of the same prompt become one row.
 import { type ErrorText, JudgeError } from "../errors.js";
 
-/**
- * How a prompt becomes the judged text: the same functions that serve requests, handed in (prompt/ and http/
- * own them).
- */
+/** How a prompt becomes the judged text: by the functions that serve requests. */
 export interface TextReader {
   /** the prompt as a judge reads it; null when nothing in it is visible */
   readonly readPrompt: (prompt: string) => string | null;

@@ -20,10 +20,7 @@ export interface LabelRow {
   readonly copies: number;
 }
 
-/**
- * The row's weight for each answer: a prompt with three answers counts as three rows did. 0 where nothing is
- * known.
- */
+/** The row's weight for each answer: a prompt with three answers counts as three rows. */
 export function labelWeight(
   { weight, samples }: Pick<LabelRow, "weight" | "samples">,
   output: number,

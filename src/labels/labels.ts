@@ -50,10 +50,7 @@ export function parseLabels(content: string, format: LabelFormat, reader: TextRe
   };
 }
 
-/**
- * The rows with their labels in another order of outputs, such as a checkpoint's; null for outputs the labels
- * lack.
- */
+/** The rows with their labels in another order of outputs; null for outputs that the labels lack. */
 export function withOutputs({ outputNames, rows }: Labels, wanted: readonly string[]): LabelRow[] {
   const places = wanted.map((name) => outputNames.indexOf(name));
   return rows.map((row) => ({

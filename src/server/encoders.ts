@@ -20,10 +20,7 @@ export function encoderRuntime({ threads, processes, batches }: Config["runtime"
   return { threads, processes, batches };
 }
 
-/**
- * What an encoder of either type tells of itself; `process`: the number of one of its processes, where there
- * are several.
- */
+/** What an encoder tells of itself; `process` is the number of one of its several processes. */
 interface EncoderEvents extends Pick<VllmEvents, "warning" | "swept"> {
   up(
     facts: { readonly device: string },
@@ -57,10 +54,7 @@ function vllmParts(
   return { ...settings, modelName, folder, timeoutMs, queueLimit, events };
 }
 
-/**
- * What stands behind an encoder, looked at piece by piece before it is started; nothing for one of this
- * machine.
- */
+/** What stands behind an encoder, looked at before it is started; nothing for one of this machine. */
 export async function examineEncoder(
   config: EncoderConfig,
   { batches }: EncoderRuntime,

@@ -36,10 +36,7 @@ export interface ReloaderParts {
   readonly onEncoderGone: (id: string) => void;
 }
 
-/**
- * A load that takes longer makes way for the next one. In shorter times than this, calls that keep coming
- * would let none end.
- */
+/** A load that takes longer makes way for the next one. Calls that keep coming must not end each other. */
 const patienceMs = 10_000;
 /** An encoder's end is not waited for any longer: a process that hangs in the kernel cannot be ended. */
 const endMs = 5000;

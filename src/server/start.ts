@@ -26,10 +26,7 @@ export interface ServerEffects {
   readonly openFileLimit: number;
   /** told when large bodies have been answered and none is left */
   readonly onQuiet?: () => void;
-  /**
-   * reloads when a file changes that the judges are made of; the configuration's file is one, where there is
-   * one
-   */
+  /** reloads when a file changes that the judges are made of, or the configuration's file */
   readonly watch?: { readonly configFile: string | undefined };
 }
 
@@ -55,9 +52,7 @@ export interface RunningServer extends Pick<Reloader, "reload"> {
 export interface ServerEnd {
   /** for requests that run, in all */
   readonly graceMs: number;
-  /**
-   * a part of it in which new requests are still answered, while the router learns that this server is ending
-   */
+  /** a part of it in which new requests are still answered, while the router learns of the end */
   readonly lastCallMs: number;
   /** a part of it for what ends after the last request: encoders and loads */
   readonly leaveMs: number;

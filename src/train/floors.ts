@@ -29,10 +29,7 @@ export function fitConstant(rows: readonly LabelRow[], outputCount: number): Flo
   };
 }
 
-/**
- * The share of the group's training rows that the output solves; the overall share for an unknown or
- * unlabelled group.
- */
+/** The solved share of the group's training rows; the overall share for a group that is unknown. */
 export function fitGroupRate(rows: readonly LabelRow[], outputCount: number): Floor {
   const groups = new Map<string | null, LabelRow[]>();
   for (const row of rows) {

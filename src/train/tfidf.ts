@@ -50,10 +50,7 @@ export function fitTfidf(texts: readonly string[], options = usualTfidf): Tfidf 
   };
 }
 
-/**
- * [texts, columns]; each row (1 + ln count) · inverse frequency, of length 1; a text without a known n-gram
- * is zero.
- */
+/** [texts, columns]; each row is (1 + ln count) · inverse frequency, of length 1, or zero. */
 export function applyTfidf(
   { columns, inverseFrequency, options }: Tfidf,
   texts: readonly string[],

@@ -24,11 +24,7 @@ export async function doctor(config: Config, options: DoctorOptions, terminal: T
   const judges = options.judge === undefined ? config.judges : [configuredJudge(config, options.judge)];
   const content = await readFile(new URL("package.json", terminal.packageRoot), "utf8");
   const { engines } = Package.parse(JSON.parse(content));
-  const facts = {
-    version: terminal.version,
-    nodeVersion: process.versions.node,
-    wantedNode: engines.node,
-  };
+  const facts = { version: terminal.version, nodeVersion: process.versions.node, wantedNode: engines.node };
   const runtime = encoderRuntime(commandRuntime(config));
   const parts: Examined[] = [];
   for await (const part of examine(config, { judges, runtime, facts })) {

@@ -62,10 +62,7 @@ export async function encodeRows(
   return caches;
 }
 
-/**
- * Of feature-cache.ts, and of what the tokenizer makes of a text: with another number, old files are not
- * read.
- */
+/** Raised when feature-cache.ts or the tokenizer changes what it gives: old files are not read then. */
 const recordForm = 2;
 
 async function openCaches(

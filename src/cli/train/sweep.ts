@@ -69,10 +69,7 @@ export async function sweepCommand(config: Config, options: SweepCommand, termin
   terminal.print(options.json ? JSON.stringify(toJson(result), null, 2) : render(result));
 }
 
-/**
- * One pass of the encoder for all layers and pooling modes; it is closed then, since fitting needs the
- * processor.
- */
+/** One pass of the encoder for all layers and pooling modes. The encoder then closes. */
 async function encodeGrid(
   encoder: Encoder,
   rows: readonly LabelRow[],

@@ -47,10 +47,7 @@ function shortest(texts: readonly string[]): string[] {
   return [...new Set(texts)].sort((a, b) => a.length - b.length).slice(0, selftestRows);
 }
 
-/**
- * The prompts of a file, one a line, or by its ending one JSON object with "prompt" a line. Blank ones are
- * passed over.
- */
+/** The prompts of a file, one a line, or one JSON object with "prompt" a line. Blank lines are skipped. */
 async function readPrompts(file: string): Promise<string[]> {
   const prompts = isJsonLines(file)
     ? (await readJsonLines(file, Row, 'a JSON object with a string "prompt"')).map(({ prompt }) => prompt)

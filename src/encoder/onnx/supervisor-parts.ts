@@ -26,10 +26,7 @@ export interface SupervisorParts {
   readonly events: SupervisorEvents;
   /** waits before the first, second, … restart in a row; the last repeats */
   readonly backOffMs?: readonly number[];
-  /**
-   * a process that is busy with one work, or with its load after a restart, for so long hangs, and is ended;
-   * default 60 s
-   */
+  /** a process that is busy with one work for so long hangs, and is ended; 60 s where it is absent */
   readonly hangMs?: number;
   /** after so long without a death the next one counts as the first again; default 10 s */
   readonly steadyMs?: number;

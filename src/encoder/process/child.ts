@@ -3,10 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
 import { lifeline } from "./lifeline.js";
 
-/**
- * Variables that Node, the C library and the libraries of a child, those that are preloaded too, may need.
- * Keys lie in others.
- */
+/** What Node, the C library and preloaded libraries of a child may need. Other variables may hold keys. */
 const passedOn =
   /^(PATH|HOME|USER|TMPDIR|TMP|TEMP|TZ|LANG|LANGUAGE|SystemRoot|NODE_OPTIONS|NODE_V8_COVERAGE|NODE_ICU_DATA|UV_THREADPOOL_SIZE|GLIBC_TUNABLES)$|^(LC|LD|DYLD|MALLOC|MIMALLOC|OMP|KMP|GOMP|ORT|FAKETIME)_|^FAKETIME$/;
 

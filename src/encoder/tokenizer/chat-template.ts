@@ -17,10 +17,7 @@ export const someDate = { date_string: "26 Jul 2024" };
 const dateForms = /^(\d{1,2} [A-Z][a-z]{2,8} \d{4}|[A-Z][a-z]{2,8} \d{1,2}, \d{4}|\d{4}-\d{2}-\d{2})$/;
 /** They differ in all that a date can print. */
 const twoDays = [new Date("2001-02-03T04:05:06Z"), new Date("2098-11-30T17:58:47Z")] as const;
-/**
- * Replaces Transformers.js' own, which reads the clock; the newline is no output, as Jinja's trim_blocks
- * takes it away.
- */
+/** Replaces the one of Transformers.js, which reads the clock. Jinja's trim_blocks removes the newline. */
 const ownDate = "{% set strftime_now = strftime_of_the_view %}\n";
 const longestFinding = 200;
 

@@ -35,9 +35,7 @@ export function createReadableCheck({ decode, unknownId }: TokenText) {
   };
 }
 
-/**
- * Where the user's tokens begin and end; one that spans the template's words and the text is the user's too.
- */
+/** Where the user's tokens begin and end. A token that spans template and text is the user's too. */
 function ownRange(
   { prefix, text, suffix, suffixIsText }: TokenParts,
   words: TemplateWords,

@@ -3,10 +3,7 @@ import { JudgeError } from "../../errors.js";
 import type { View } from "../view.js";
 import { cutCharacters } from "./truncate.js";
 
-/**
- * Makes runs of spaces one where the view says so; cuts huge texts before they travel, and marks their
- * results as truncated.
- */
+/** Joins runs of spaces where the view says so. Cuts huge texts before they travel, and marks them. */
 export function shorten(texts: readonly string[], view: View) {
   const cuts = texts.map((text) => {
     return cutCharacters(view.spaces === "single" ? text.replace(/ {2,}/g, " ") : text, view);

@@ -38,10 +38,7 @@ export interface Tokenizer {
   tokenize(text: string, view: View): Tokens;
   /** Tokens a view needs beside the user's text; `maxTokens` must exceed it. */
   frameSize(template: View["template"]): number;
-  /**
-   * The ids that every text of the view starts with, unless its first characters merge with the template's
-   * last ones.
-   */
+  /** the ids that every text of the view starts with, unless a text merges with the template's last id */
   sharedPrefix(view: Pick<View, "template" | "templateArguments">): readonly number[];
 }
 

@@ -2,10 +2,7 @@
 // a long one, then exactly by tokens. The template around the user's text is never cut in mode `middle`.
 import type { Truncation, View } from "../view.js";
 
-/**
- * Characters looked at per token of `maxTokens`. Natural text and code stay far below (2 to 6); only long
- * runs of white space exceed it, and lose characters that the token limit would have kept.
- */
+/** Characters looked at for each token. Only long runs of white space have more, and lose some. */
 const charactersPerToken = 16;
 
 /** Cuts a text of more than 16 × maxTokens UTF-16 units to that size, never inside a surrogate pair. */
@@ -26,9 +23,7 @@ export interface TokenParts {
   readonly prefix: readonly number[];
   readonly text: readonly number[];
   readonly suffix: readonly number[];
-  /**
-   * how many ids at the start and the end of `text` are the template's own plain words; `middle` keeps them
-   */
+  /** how many ids at the start and the end are the template's own words; `middle` keeps them */
   readonly lead: number;
   readonly trail: number;
   /** true where `right` truncation cuts through the suffix (chat templates) instead of keeping it ([SEP]) */

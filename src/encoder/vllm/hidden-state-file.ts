@@ -62,10 +62,7 @@ export async function takeFile<T>(
   }
 }
 
-/**
- * `path` with its folder resolved; nothing is opened. What breaks a rule here is not removed either: it may
- * be anybody's.
- */
+/** `path` with its folder resolved. A path that breaks a rule may be anybody's file: it is left alone. */
 async function checkedPath(path: string, root: string): Promise<string> {
   const remedy = "set it to the server's shared_storage_path";
   const outside = { found: "the vLLM server named a file outside hidden_states_root", remedy };

@@ -54,9 +54,7 @@ export function largestFile({ ids, captured, hiddenSize }: Expected): number {
 /** @param slices where the pooling of each piece waits for its turn */
 export function createHiddenStateReader(slices: WorkSlices): HiddenStateReader {
   const limiter = createLimiter(filesAtOnce, Number.POSITIVE_INFINITY);
-  /**
-   * kept, since new ones at this rate would keep the garbage collector busy; two for each file that is read
-   */
+  /** kept, since new ones would keep the garbage collector busy; two for each file that is read */
   const spare: Uint8Array[] = [];
 
   async function poolRows(

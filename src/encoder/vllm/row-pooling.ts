@@ -94,10 +94,7 @@ function isZero(row: Values, table: Float32Array | null): boolean {
   return true;
 }
 
-/**
- * What is wrong with hidden states, as an error. Some releases are known to give what has no remedy of its
- * own here.
- */
+/** What is wrong with hidden states. Some releases of vLLM are known to give them. */
 export function fault(
   { found, wanted, remedy = "compare the server's release with those that the README names" }: ErrorText,
   cause?: unknown,

@@ -49,12 +49,7 @@ export function apiRoutes<Request>(service: Service, api: Api<Request>): Route[]
         ...shared,
         name: sub.name,
         path: path + sub.path,
-        operation: {
-          ...refused,
-          summary: sub.summary,
-          request,
-          answer: { json: sub.answer },
-        },
+        operation: { ...refused, summary: sub.summary, request, answer: { json: sub.answer } },
         handler: async (context) => context.json(await sub.respond(service, context, await read(context))),
       }),
     ),

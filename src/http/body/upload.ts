@@ -12,9 +12,7 @@ export interface BodyLimits {
   readonly budget?: BodyBudget;
 }
 
-/**
- * A body may wait for room so many times as long as it may take, since the wait is not its client's fault.
- */
+/** A body may wait so many times as long as it may take: the wait is not its client's fault. */
 const roomWaits = 10;
 
 /** How long a body may take in all. */

@@ -42,9 +42,7 @@ export interface Layout {
   readonly layers: readonly LayerPlace[];
   /** length of the parameters */
   readonly size: number;
-  /**
-   * Sets every weight in [outputs, inputs] order, then every bias, layer by layer; padding stays as it is.
-   */
+  /** Sets every weight in [outputs, inputs] order, then every bias, layer by layer; not the padding. */
   fill(parameters: Float32Array, valuesOf: (layer: number) => () => number): void;
   pack(parameters: Float32Array, layers: readonly Linear[]): void;
   unpack(parameters: Float32Array): Linear[];

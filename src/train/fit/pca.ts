@@ -6,10 +6,7 @@ import type { Table } from "./scaler.js";
 export interface Pca {
   /** [columns] of the standardised values */
   readonly mean: Float64Array;
-  /**
-   * [size, columns], row-major; each row's largest value by magnitude is positive (svd_flip,
-   * u_based_decision=False)
-   */
+  /** [size, columns], row-major; each row's largest value by magnitude is positive (svd_flip) */
   readonly components: Float64Array;
   /** [size], n − 1 in the denominator */
   readonly explainedVariance: Float64Array;
@@ -78,10 +75,7 @@ function fromColumns({ rows, columns, centred }: Centred, size: number): Spectru
   return { values, components: vectors, total };
 }
 
-/**
- * An eigenvector u of Z Zᵀ gives the component Zᵀ u / |Zᵀ u|; beyond the rank there is none, and it stays
- * zero.
- */
+/** An eigenvector u of Z Zᵀ gives the component Zᵀ u / |Zᵀ u|. Beyond the rank it stays zero. */
 function fromRows({ rows, columns, centred }: Centred, size: number): Spectrum {
   const matrix = gramMatrix({ count: rows, length: columns, valueAt: centred });
   const total = trace(matrix, rows);

@@ -52,10 +52,7 @@ export function fitPlatt({ probability, solved, weight }: PlattSample): Calibrat
   return { slope: point[0]!, intercept: point[1]! };
 }
 
-/**
- * Whether the calibration keeps the order of the probabilities; else it turns the judge upside down, or makes
- * all alike.
- */
+/** Whether the calibration keeps the order of the probabilities. */
 export function keepsOrder({ slope }: Calibration): boolean {
   return slope > 0;
 }

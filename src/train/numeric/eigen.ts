@@ -66,10 +66,7 @@ function tridiagonalise(matrix: Float64Array, size: number): Tridiagonal {
   return { diagonal, next, factors };
 }
 
-/**
- * A ← H A H on the rows and columns from `start`: A − v wᵀ − w vᵀ with w = p − ½ factor (p·v) v, p = factor ·
- * A v.
- */
+/** A ← H A H from `start` on: A − v wᵀ − w vᵀ with w = p − ½ factor (p·v) v, p = factor · A v. */
 function reflectBothSides(
   matrix: Float64Array,
   reflection: {

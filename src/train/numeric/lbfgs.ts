@@ -88,10 +88,7 @@ interface Line {
   readonly first: number;
 }
 
-/**
- * A point along the line that satisfies both conditions, or the best lower one found; null when none is
- * lower.
- */
+/** A point that satisfies both conditions, or the best lower one found; null when none is lower. */
 function searchLine(
   evaluate: (point: Float64Array) => Evaluated,
   { point, here, direction, first }: Line,

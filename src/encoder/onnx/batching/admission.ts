@@ -47,10 +47,7 @@ function longestOf<T extends Waiter>(entries: ReadonlySet<T>): T {
   return longest!;
 }
 
-/**
- * How long the first of a queue could be kept waiting before one of them is late, in milliseconds; 0 where
- * one is.
- */
+/** How long a queue's first text may wait before one text is late, in milliseconds; 0 where one is late. */
 export function spareMs(queue: readonly Waiter[], { now, processes, cost }: Outlook): number {
   let spare = Number.POSITIVE_INFINITY;
   let tokens = 0;
@@ -66,10 +63,7 @@ export function isHopeless(entry: Waiter, { now, cost }: Outlook): boolean {
   return now + cost.leastPart * cost.expected(entry.size) > entry.expiresAt();
 }
 
-/**
- * Whether the last of a queue cannot be done in time behind those before it, as far as the runs before it
- * tell.
- */
+/** Whether the last text of a queue cannot be done in time, as far as earlier runs tell. */
 export function isTooMuch(queue: readonly Waiter[], outlook: Outlook): boolean {
   const { leastPart } = outlook.cost;
   // one by itself takes nobody's time

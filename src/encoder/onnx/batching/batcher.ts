@@ -25,9 +25,7 @@ export interface BatcherParts {
 }
 
 export interface Batcher {
-  /**
-   * As the encoder port; the entry of a text for which there is no room or time is a JudgeError `overloaded`.
-   */
+  /** As the encoder port. A text without room or time gets a JudgeError `overloaded`. */
   encode(texts: readonly string[], options: EncodeOptions): Promise<EncodeResult>;
   /**
    * Another work of a process, before all texts; once more when its process dies.
@@ -60,10 +58,7 @@ export function createBatcher({ limits, run, runs, templateTokens, clock }: Batc
     });
   }
 
-  /**
-   * Mostly called by timers and ends of runs, where an exception would end the server: what waits takes it
-   * instead.
-   */
+  /** Timers and ends of runs call it. An exception there would end the server, so what waits takes it. */
   function pump(): void {
     clearTimeout(timer);
     try {

@@ -61,10 +61,7 @@ export interface QueueParts {
 const lengthRatio = 2;
 /** The part of the encoder's time that texts in bulk get however many chats there are. */
 const bulkShare = 0.1;
-/**
- * A run of texts in bulk has at most this part of the tokens of others: a chat that comes meanwhile waits for
- * its end.
- */
+/** The part of others' tokens that a run of bulk texts may have, since a chat may come meanwhile. */
 const bulkBatchPart = 0.25;
 
 export function createQueue({ limits, clock, processes }: QueueParts): Queue {

@@ -6,16 +6,11 @@ export interface RunCost {
   observe(run: { readonly guessed: number; readonly tokens: number; readonly milliseconds: number }): void;
   /** milliseconds of a run of so many tokens, as likely more as less; 0 before the first run */
   expected(tokens: number): number;
-  /**
-   * The part of what was expected that nearly every run took at least; 0 until enough of them were expected.
-   */
+  /** nearly every run took at least this part of what was expected; 0 until enough runs are known */
   readonly leastPart: number;
 }
 
-/**
- * Runs remembered of each size, sizes being powers of two: many short runs do not drive out what is known of
- * long ones.
- */
+/** Runs remembered of each size (powers of two), so that short runs do not drive out long ones. */
 const runsOfSize = 8;
 /** Runs compared with what was expected of them, and how many it takes before the comparison counts. */
 const comparedRuns = 32;

@@ -63,10 +63,7 @@ export async function encodeBatch(
   return { encodings, milliseconds: { tokenize: tokenized - started, prefill: parts.clock() - tokenized } };
 }
 
-/**
- * Indices of the tokenised texts, sorted by length and cut into groups that pad to at most maxBatchTokens and
- * by at most a tenth of a text's own length.
- */
+/** Indices of the texts by length, in groups that pad little and to at most maxBatchTokens. */
 function groupByLength(
   rows: readonly number[],
   tokens: readonly (Tokens | JudgeError)[],

@@ -2,9 +2,7 @@
 // RoBERTa's say 514, of which 512 are for texts.
 import { JudgeError } from "../../../errors.js";
 
-/**
- * More is not tried: it is as long as a judge reads unless told otherwise, and a longer run costs its square.
- */
+/** As long as a judge reads unless told otherwise. More is not tried: a run costs its square. */
 const longestTrial = 2048;
 
 /**

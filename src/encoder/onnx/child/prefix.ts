@@ -76,10 +76,7 @@ export function createPrefixes(session: InferenceSession): Prefixes | null {
   };
 }
 
-/**
- * Past inputs of zeros, of length 0 as a decoder wants them where there is no prefix; none where the model
- * takes none.
- */
+/** Past inputs of length 0, which a decoder wants where it has no prefix; none where it takes none. */
 export function emptyPast(session: InferenceSession, batchSize: number, length = 0): Record<string, Tensor> {
   const feeds: Record<string, Tensor> = {};
   for (const input of session.inputMetadata) {
@@ -93,10 +90,7 @@ export function emptyPast(session: InferenceSession, batchSize: number, length =
   return feeds;
 }
 
-/**
- * Each row as often as a batch has texts; kept for the largest batch so far, of which smaller ones take the
- * start.
- */
+/** Each row once for each text of the largest batch so far. Smaller batches take the start of it. */
 function repeated(rows: readonly { name: string; dims: readonly number[]; row: Float32Array }[]) {
   let largest = 0;
   let copies: Float32Array[] = [];

@@ -48,9 +48,7 @@ async function loadModel(modelFile: string, threads: number) {
   return { session, weightHashes: Object.fromEntries(weights.map(({ path, hash }) => [path, hash])) };
 }
 
-/**
- * Another model must not come into service by a crash: the judges were tested with the files of the start.
- */
+/** A crash must not bring another model into service: the judges were tested with the first files. */
 function changed(): JudgeError {
   return new JudgeError("encoder", {
     found: "the encoder's files have changed since the start",
@@ -102,11 +100,7 @@ async function handle(command: Command): Promise<Report> {
   try {
     return { kind: "answer", id: command.id, answer: await answer(command.work) };
   } catch (error) {
-    return {
-      kind: "answer",
-      id: command.id,
-      answer: { kind: "refused", error: toWire(faultOf(error)) },
-    };
+    return { kind: "answer", id: command.id, answer: { kind: "refused", error: toWire(faultOf(error)) } };
   }
 }
 

@@ -30,10 +30,7 @@ export interface OnnxSession {
     padding?: Padding,
     prefix?: readonly number[],
   ): Promise<Map<PooledKey, Float32Array>[]>;
-  /**
-   * Whether a text of so many tokens runs. A decoder gets all but the last as its past, which costs next to
-   * nothing.
-   */
+  /** Whether a text of so many tokens runs. A decoder gets all but the last as its past, which is cheap. */
   runs(tokens: number, padId: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -49,11 +46,7 @@ export const runtime = `onnxruntime-node ${env.versions.node}`;
  */
 const spinMicroseconds = "200";
 
-/**
- * onnxruntime joins a residual's sum and its layer norm into one operator, SkipLayerNormalization, whose
- * kernel is not vectorised: 0.77 ms for 400 × 384 values, where sum and norm by themselves take 0.15. Without
- * it a forward of MiniLM takes 0.92 to 0.94 of the time; its values move by at most 4e-6.
- */
+/** SkipLayerNormalization joins a residual's sum and its layer norm. Its kernel is slow: not vectorised. */
 const slowerFusions = "SkipLayerNormFusion";
 
 /**
@@ -146,10 +139,7 @@ export async function loadSession(
   return loaded;
 }
 
-/**
- * Two texts of up to three tokens, behind a prefix where the model can remember one: the sizes of all axes
- * differ, so that none passes for another.
- */
+/** Two short texts, behind a prefix where there is one. All axes differ in size, so none is mistaken. */
 async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promise<void> {
   const wanted: WantedFeatures = { layers, pooling: ["last"] };
   const padding: Padding = { side: "right", padId: 0 };
