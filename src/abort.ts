@@ -1,5 +1,4 @@
-// Work that ends with its caller's signal, or when its time is up. The work is told through its own signal;
-// whether it can stop is its own matter.
+// Work that ends with its caller's signal, or when its time is up.
 import { setMaxListeners } from "node:events";
 import type { JudgeError } from "./errors.js";
 

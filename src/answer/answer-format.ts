@@ -1,5 +1,4 @@
-// Which verdict a request wants, told by the JSON Schema that it gives for the answer. A request without one
-// wants a capability verdict.
+// Which verdict a request wants: its JSON Schema tells. Without one it is a capability verdict.
 
 /** A JSON Schema that a request wants its answer in, as its API carries it. */
 export interface AnswerFormat {

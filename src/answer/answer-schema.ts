@@ -1,5 +1,4 @@
-// What answer-facts.ts gives, as schemas: the API document is made from them, and tests check every answer
-// against them.
+// What answer-facts.ts gives, as schemas for the API document and the tests.
 import * as z from "zod";
 import { abstainReasons } from "../judge/abstention-reasons.js";
 

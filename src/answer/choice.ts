@@ -1,5 +1,4 @@
-// Which of several models a request goes to, by probability and cost. The one definition of these rules:
-// serving and evaluation share it. Pure.
+// Which of several models a request goes to, by probability and cost, for serving and evaluation. Pure.
 
 export const choicePolicies = ["tolerance", "max", "utility"] as const;
 

@@ -1,5 +1,4 @@
-// The answer to a router's custom mode: the name of a group of models, at a place that the router reads, in
-// an object of the user's own shape. Pure; schema-check.ts checks it against the router's JSON Schema.
+// The answer to a router's custom mode: a group's name at a place in an object of the user's shape. Pure.
 import { type ErrorText, JudgeError } from "../errors.js";
 import { type ChoiceRule, chooseByRule } from "./choice.js";
 

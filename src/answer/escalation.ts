@@ -1,5 +1,4 @@
-// The verdict of a router's escalation mode. A judge of prompts has no opinion on a running transcript, so it
-// abstains and answers what the configuration says. Pure.
+// The verdict of a router's escalation mode, which this judge answers as configured. Pure.
 
 /** `stay`: never escalate; `escalate`: always. */
 export const escalations = ["stay", "escalate"] as const;

@@ -1,5 +1,4 @@
-// Checks an answer against the JSON Schema that a request brings. The schema is a stranger's, so it is
-// validated in a thread of its own, where a hostile one holds up no other request.
+// Checks an answer against a request's JSON Schema, in a thread that a hostile schema cannot block.
 import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";

@@ -1,5 +1,4 @@
-// What an operator sets about the verdicts of one judge. The judge itself knows nothing of them; the registry
-// carries them beside it.
+// What an operator sets about one judge's verdicts. The registry carries it beside the judge.
 import type { Served } from "../judge/registry.js";
 import type { PrimaryRule } from "./capability.js";
 import type { CustomVerdict } from "./custom.js";

@@ -1,5 +1,4 @@
-// Many texts through an encoder whose processes are never idle: texts of like length together, and the next
-// ones asked for while the first run.
+// Many texts through an encoder whose processes are never idle; texts of like length go together.
 
 const windowSize = 512;
 const batchSize = 32;

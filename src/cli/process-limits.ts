@@ -1,5 +1,4 @@
-// Limits of the process that Node itself breaks on, wherever in its own code: the one line that says which to
-// raise.
+// Limits of the process on which Node itself breaks, and the line that says which one to raise.
 
 import { readFileSync } from "node:fs";
 

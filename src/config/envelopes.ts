@@ -1,5 +1,4 @@
-// What is known of clients that put something around their users' text: the package's list, and entries of a
-// configuration.
+// What is known of clients that put something around their users' text.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";

@@ -1,5 +1,4 @@
-// Origins and host names of the configuration, as browsers and clients spell them: what can never match what
-// they send is refused with what to write.
+// Origins and host names as browsers and clients spell them. A name that can never match is refused.
 import { isIP } from "node:net";
 import { JudgeError } from "../errors.js";
 

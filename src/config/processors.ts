@@ -1,5 +1,4 @@
-// How many processors this process may use: those of the machine and its cpuset, and what the quotas of its
-// control groups allow of their time. More threads than that only take each other's turns.
+// How many processors this process may use: its cpuset, and the quotas of its control groups.
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";

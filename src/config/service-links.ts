@@ -1,5 +1,4 @@
-// The variables that Kubernetes gives every container about the Services of its namespace. Those of a Service
-// whose name begins with prefill-judge look like settings of ours; they are known by name and value.
+// The variables that Kubernetes makes for Services. Some look like settings of prefill-judge.
 import { isIP } from "node:net";
 
 const isNumber = (value: string) => /^\d+$/.test(value);

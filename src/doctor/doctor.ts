@@ -1,5 +1,4 @@
-// Looks at everything that judges need, one thing after the other, and says what to change. A fault only
-// stops the checks that need what is broken.
+// Looks at everything that judges need, and says what to change. A fault stops only what needs it.
 
 import type { Config } from "../config/config.js";
 import type { EncoderConfig, JudgeConfig } from "../config/schema.js";

@@ -1,5 +1,4 @@
-// What `doctor` finds out about one judge: its checkpoint, whether that fits the encoder and computes there
-// what it should, and how long a request takes.
+// What `doctor` finds out about one judge: checkpoint, fit, selftest, time of a request.
 import { loadCheckpoint } from "../checkpoint/load.js";
 import type { Config } from "../config/config.js";
 import type { EncoderConfig, JudgeConfig } from "../config/schema.js";

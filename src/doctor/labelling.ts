@@ -1,5 +1,4 @@
-// Which captured row is which hidden state: tries other orders and offsets of the captured ids until a
-// selftest's probabilities come out. Knows pooled rows and a head; runs no encoder and words nothing.
+// Which captured row is which hidden state: tries orders and offsets until a selftest comes out.
 import { type PooledVectors, pooledKey } from "../features/pooled.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
 import type { HeadWeights } from "../head/weights.js";

@@ -1,5 +1,4 @@
-// The selftest as `doctor` reports it: how near the probabilities come, and whether captured rows have their
-// right names.
+// The selftest as `doctor` reports it, and whether captured rows have their right names.
 
 import { faultObservation, type Observation, observation } from "../encoder/observation.js";
 import type { View } from "../encoder/view.js";

@@ -1,5 +1,4 @@
-// An exception behind one text, as an error whose message tells its kind. The exception's own message may
-// quote the text.
+// An exception behind one text, as an error that tells its kind: its own message may quote the text.
 import { JudgeError } from "../errors.js";
 
 /** @param finding in our words */

@@ -1,5 +1,4 @@
-// Which other files an ONNX model keeps weights in: reads the protobuf's structure and skips the weights
-// themselves. Field numbers are those of onnx.proto.
+// Which other files an ONNX model keeps weights in. Reads the protobuf of onnx.proto, not the weights.
 import { posix } from "node:path";
 import { JudgeError } from "../errors.js";
 import { openRegularFile } from "../input/regular-file.js";

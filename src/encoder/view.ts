@@ -1,5 +1,4 @@
-// What an encoder reads of a text, with its closed vocabularies. Imports nothing: the formats of checkpoints
-// name views too.
+// What an encoder reads of a text. Imports nothing, since the formats of checkpoints name views too.
 
 /** `chat`: rendered as the only user message of the encoder's chat template; `none`: the text as it is. */
 export const templates = ["chat", "none"] as const;

@@ -1,5 +1,4 @@
-// Percentile bootstrap over rows. All statistics of a call see the same resamples, so a statistic that is a
-// difference is a paired one.
+// Percentile bootstrap over rows. All statistics of a call see the same resamples, so differences pair.
 import { createRandom } from "../train/numeric/random.js";
 
 export interface Estimate {

@@ -1,5 +1,4 @@
-// What a request costs by output: given as a number, or by the prices of a million tokens and the tokens of a
-// usual request. Reads no file.
+// What a request costs by output: a number, or prices of tokens times the tokens of a usual request.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { wanted } from "../labels/json-rows.js";

@@ -1,5 +1,4 @@
-// Rows and predictions → one report that is plain JSON: how good a judge is, and how much better than others
-// on the same rows. Reads and prints nothing.
+// Rows and predictions → one report: how good a judge is, and how much better than others.
 import { JudgeError } from "../errors.js";
 import type { LabelRow } from "../labels/label-row.js";
 import { labelWeight } from "../labels/label-row.js";

@@ -1,6 +1,4 @@
-// Several outputs as a pool of models: what the best choice could reach, what one model alone reaches, and
-// what the tolerance rule (cheapest model with p ≥ p_max − tolerance, verdict/choice.ts) reaches at which
-// cost.
+// What a choice among several models reaches: the best one, one model alone, the tolerance rule.
 import { chooseByTolerance } from "../answer/choice.js";
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import { weightedMean } from "./metrics.js";

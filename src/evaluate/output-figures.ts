@@ -1,5 +1,4 @@
-// One output's figures over some rows: the judge's, every contender's, and the differences, from one
-// bootstrap.
+// One output's figures over some rows: the judge's, every contender's, and the differences.
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import {
   agreements,

@@ -1,5 +1,4 @@
-// Recorded scores of another judge, as JSON lines: {"id": …, "p_solve": …} or {"id": …, "probabilities":
-// {output: …}}, as `score --file` prints them.
+// Recorded scores of another judge, as JSON lines with p_solve or probabilities by id.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { readJsonRows, wanted } from "../labels/json-rows.js";

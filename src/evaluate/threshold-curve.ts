@@ -1,5 +1,4 @@
-// What each of several thresholds does, with intervals: one pass over the rows for all thresholds of a
-// resample.
+// What each of several thresholds does, with intervals.
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import { goesToWeak, type Sample } from "./metrics.js";
 

@@ -1,6 +1,4 @@
-// Which base_threshold a route should have: for a share of requests that the weak model serves, for an
-// accuracy, or for a cost. Chosen on predictions for rows that the judge was not trained on; never on a test
-// split.
+// Which base_threshold a route should have: for a weak share, an accuracy or a cost.
 import { type BootstrapOptions, bootstrap, type Estimate } from "./bootstrap.js";
 import { createSample, goesToWeak, weightedMean } from "./metrics.js";
 

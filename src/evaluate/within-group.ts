@@ -1,5 +1,4 @@
-// AUC inside groups: how well a judge orders the prompts of one kind, apart from knowing which kinds are
-// hard.
+// AUC inside groups: how well a judge orders the prompts of one kind.
 import { aucOf, type Sample } from "./metrics.js";
 
 /** Rows by group, each group's by ascending p. */

@@ -1,5 +1,4 @@
-// The rows that a judge sends to the side which most answers speak against, furthest from the threshold
-// first, as records for a spreadsheet.
+// The rows that a judge sends to the wrong side, furthest from the threshold first.
 import type { LabelRow } from "../labels/label-row.js";
 import { goesToWeak } from "./metrics.js";
 

@@ -1,5 +1,4 @@
-// What each error becomes on the wire. One table says, for every status, its words in each envelope and in
-// the API document.
+// What each error becomes on the wire: one table of statuses for all envelopes and the API document.
 import * as z from "zod";
 import type { ErrorCode, JudgeError } from "../errors.js";
 

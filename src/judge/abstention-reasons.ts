@@ -1,5 +1,4 @@
-// The closed list of reasons for which a well-formed request is not judged. Whether an abstention becomes an
-// HTTP error instead is decided in http/.
+// The closed list of reasons for which a well-formed request is not judged.
 import type { JudgeError } from "../errors.js";
 
 /** Failures. Each is an error code too, and another try may succeed. */

@@ -1,5 +1,4 @@
-// Checks that a checkpoint fits its encoder, before its judge serves. The selftest checks what it computes
-// there.
+// Checks that a checkpoint fits its encoder. The selftest checks what it computes there.
 import { checkView } from "../encoder/check-view.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";

@@ -1,5 +1,4 @@
-// What judges found out about texts, for texts that come again: least recently used out first, bounded by
-// bytes. A text is kept as its SHA-256 only.
+// What judges found out about texts, bounded by bytes. A text is kept as its SHA-256 only.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 

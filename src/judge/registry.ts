@@ -1,5 +1,4 @@
-// The judges by the names that clients call them by, ids and aliases, each with the settings of its verdicts.
-// Nothing in this room knows what these settings are.
+// The judges by their names, ids and aliases, each with the settings of its verdicts.
 import { JudgeError } from "../errors.js";
 import type { Judge } from "./judge-parts.js";
 

@@ -1,5 +1,4 @@
-// The selftest of a checkpoint, run on its encoder: the files are those it was made for, and its token ids
-// and probabilities come out again.
+// The selftest of a checkpoint: its files, token ids and probabilities come out again.
 import type { Encoding, Tokens } from "../encoder/encoder.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";

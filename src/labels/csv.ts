@@ -1,5 +1,4 @@
-// CSV by RFC 4180: commas, quotes doubled inside quotes, line feeds inside quotes, any of CRLF, LF and CR as
-// line end. Knows nothing of columns.
+// CSV by RFC 4180, with CRLF, LF or CR as line end. Knows nothing of columns.
 import { JudgeError } from "../errors.js";
 
 export interface CsvRecord {

@@ -1,5 +1,4 @@
-// JSON lines whose faults are named by row, line and field. Label files and recorded scores are read through
-// it.
+// JSON lines whose faults are named by row, line and field.
 import type * as z from "zod";
 import type { ErrorText } from "../errors.js";
 import { type Place, refusedAt } from "./label-record.js";

@@ -1,5 +1,4 @@
-// Labels as JSON lines: id, prompt or messages, split, group, source, weight, labels {output: true | false |
-// share | null}, samples {output: answers that the share is of}.
+// Labels as JSON lines: id, prompt or messages, split, group, source, weight, labels, samples.
 import * as z from "zod";
 import { readJsonRows, wanted } from "./json-rows.js";
 import {

@@ -1,5 +1,4 @@
-// Label files → rows: which model solved which prompt. The forms are read in labels-csv.ts and
-// labels-jsonl.ts, records of one prompt become one row in labels-merge.ts.
+// Label files → rows: which model solved which prompt.
 import { JudgeError } from "../errors.js";
 import { readCsvLabels } from "./csv-rows.js";
 import { readJsonlLabels } from "./jsonl-rows.js";

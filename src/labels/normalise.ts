@@ -1,5 +1,4 @@
-// When two prompts count as the same: llm-router's rule, white space collapsed and lower case, on the letters
-// that a reader sees. What is invisible goes, and a letter is one whether it is composed or not.
+// When two prompts count as the same: llm-router's rule, on the letters that a reader sees.
 
 export function normaliseText(text: string): string {
   return text

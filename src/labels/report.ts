@@ -1,5 +1,4 @@
-// What can be told of labels without training anything: how many of each kind, and what would make a judge
-// poor.
+// What can be told of labels without training: how many of each kind, and what would be too few.
 
 import type { LabelRow } from "./label-row.js";
 

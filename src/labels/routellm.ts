@@ -1,5 +1,4 @@
-// RouteLLM's evaluation records (CSV: prompt, one column of True or False per model, and for some a column
-// MODEL_response with its answer) → label rows in our JSON-lines form.
+// RouteLLM's evaluation records (CSV, one column of True or False per model) → label rows.
 import { JudgeError } from "../errors.js";
 import { type CsvRecord, isIndexColumn, parseCsv } from "./csv.js";
 import { quoted } from "./label-record.js";

@@ -1,5 +1,4 @@
-// Replaces the judges of a running server by those of a configuration read anew: loads beside, passes the
-// selftests, then switches. A failed load changes nothing.
+// Replaces a running server's judges: loads beside, passes selftests, switches. A failure changes nothing.
 
 import type { VerdictSettings } from "../answer/verdict-settings.js";
 import type { Config } from "../config/config.js";

@@ -1,5 +1,4 @@
-// A server: judges that are put together from a configuration, behind a port, and their replacement while it
-// runs.
+// A server: judges put together from a configuration, behind a port, and their replacement.
 import { setTimeout as sleep } from "node:timers/promises";
 import { baseUrl } from "../config/base-url.js";
 import type { Config } from "../config/config.js";

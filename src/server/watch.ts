@@ -1,5 +1,4 @@
-// Sees to it that what the files hold comes into service. Looks at their sizes and times once a second: that
-// also works on network mounts and where files are replaced by renames or links.
+// Loads judges anew when their files change. Looking once a second also works on network mounts.
 import { setTimeout as sleep } from "node:timers/promises";
 import { stampOf } from "../encoder/folder.js";
 

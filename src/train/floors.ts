@@ -1,5 +1,4 @@
-// What a judge must beat, trained on the same rows: a constant, the group's base rate, and TF-IDF with
-// logistic regression.
+// What a judge must beat: a constant, the group's base rate, TF-IDF with logistic regression.
 
 import type { LabelRow } from "../labels/label-row.js";
 import { labelWeight } from "../labels/label-row.js";

@@ -1,5 +1,4 @@
-// The serving head over a table of pooled vectors: features for training, probabilities for evaluation.
-// Defines nothing.
+// The serving head over a table of pooled vectors, for training and evaluation.
 import { type PooledKey, type PooledVectors, pooledKey } from "../features/pooled.js";
 import { probabilities } from "../head/head.js";
 import { transformBlock } from "../head/transform.js";

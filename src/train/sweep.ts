@@ -1,5 +1,4 @@
-// How well a layer's pooled features tell solved from unsolved, before a head is trained on them: out-of-fold
-// predictions of logistic regression on their principal components, for several sizes of the PCA at once.
+// How well a layer's features tell solved from unsolved, by out-of-fold logistic regression.
 import { aucMeters } from "../evaluate/auc-meters.js";
 import { type BootstrapOptions, bootstrap, type Estimate } from "../evaluate/bootstrap.js";
 import { labelWeight } from "../labels/label-row.js";

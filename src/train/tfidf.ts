@@ -1,5 +1,4 @@
-// Character n-grams inside words, weighted: scikit-learn's TfidfVectorizer(analyzer="char_wb",
-// sublinear_tf=True, min_df=2), without its column order. The features of the floor that a judge must beat.
+// Character n-grams inside words, weighted as scikit-learn's TfidfVectorizer("char_wb") does.
 import type { SparseMatrix } from "./numeric/design.js";
 
 export interface TfidfOptions {

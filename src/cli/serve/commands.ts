@@ -1,5 +1,4 @@
-// The commands that judge, show the routes and look after the set-up. Commands are imported when they run:
-// starting is quick only with what it needs.
+// The commands that judge, show routes and look after the set-up. Each is imported when it runs.
 import type { Command } from "commander";
 import { baseUrl } from "../../config/base-url.js";
 import { configFileVariable } from "../../config/schema.js";

@@ -1,5 +1,4 @@
-// What `serve` prints when its judges are ready: what to ask, and what to paste into a router's
-// configuration.
+// What `serve` prints when it is ready: what to ask, and what to paste into a router's file.
 import type { Config } from "../../config/config.js";
 import type { Judge } from "../../judge/judge-parts.js";
 import { headFacts, headFactsText } from "../checkpoint/head-facts.js";

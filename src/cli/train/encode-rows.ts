@@ -1,5 +1,4 @@
-// Texts → pooled features for training, in files: what is known already is not encoded again, and one pass of
-// the encoder gives every layer and pooling mode that is wanted.
+// Texts → pooled features for training. One pass gives every layer and mode; files keep what is known.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Encoder } from "../../encoder/encoder.js";

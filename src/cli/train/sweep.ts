@@ -1,5 +1,4 @@
-// `sweep`: which layer, pooling mode and PCA size to train on, by out-of-fold predictions on the train split
-// alone.
+// `sweep`: which layer, pooling mode and PCA size to train on, by out-of-fold predictions.
 
 import type { Config } from "../../config/config.js";
 import type { Encoder } from "../../encoder/encoder.js";

@@ -1,5 +1,4 @@
-// What training and the comparison before it read alike: the rows of the train split, and the encoder's view
-// of them.
+// What training and sweep read alike: the rows of the train split, and the encoder's view of them.
 import type { TrainedView } from "../../checkpoint/router-json-2.js";
 import type { Config } from "../../config/config.js";
 import { checkView } from "../../encoder/check-view.js";

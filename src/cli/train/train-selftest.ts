@@ -1,5 +1,4 @@
-// The selftest of a training: what a few prompts come to on the machine that trained. Chooses those prompts,
-// which are written into the checkpoint as they are.
+// The selftest of a training: chooses prompts, and records what they come to on this machine.
 import * as z from "zod";
 import type { Selftest } from "../../checkpoint/selftest.js";
 import type { Encoder, Tokens } from "../../encoder/encoder.js";

@@ -1,5 +1,4 @@
-// The results of a run on their way between the processes: all vectors in one array, since each typed array
-// of a message is copied by itself.
+// A run's results between the processes: all vectors in one array, which is copied once.
 import { JudgeError } from "../../errors.js";
 import type { PooledKey } from "../../features/pooled.js";
 import type { Encoding } from "../encoder.js";

@@ -1,5 +1,4 @@
-// The messages between the server and its encoder process, by structured clone. Texts go in; token counts and
-// pooled vectors come out.
+// The messages between the server and its encoder process, by structured clone.
 
 import type { WantedFeatures } from "../../features/pooled.js";
 import type { EncoderFacts, Tokens } from "../encoder.js";

@@ -1,5 +1,4 @@
-// For a process that spawnChild has started: it ends when its parent does, and not by a signal meant for the
-// parent.
+// Ends a process of spawnChild when its parent ends, and not by a signal meant for the parent.
 import { Worker } from "node:worker_threads";
 
 /** what the thread that watches the parent may use */

@@ -1,5 +1,4 @@
-// What stands in the way when onnxruntime, on which the tokenizer stands too, cannot be loaded: in a line,
-// with the remedy.
+// Says in a line, with the remedy, why onnxruntime cannot be loaded.
 import { JudgeError } from "../../errors.js";
 
 const longestReason = 200;

@@ -1,5 +1,4 @@
-// A thread of a child: ends the process when the parent has ended, even while the process is busy and sees no
-// event.
+// A thread of a child: ends the process when its parent has ended, even while it is busy.
 import { Socket } from "node:net";
 import { lifeline } from "./lifeline.js";
 

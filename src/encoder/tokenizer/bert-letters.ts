@@ -1,5 +1,4 @@
-// What Transformers.js reads otherwise than Python's tokenizers before a BERT vocabulary, put right in the
-// text: a capital sigma at a word's end, and Han beyond the first plane. Pure.
+// Letters that Transformers.js reads otherwise than Python's tokenizers for BERT, put right. Pure.
 import * as z from "zod";
 
 /** As tokenizer.json has it; a sequence holds others. */

@@ -1,5 +1,4 @@
-// A chat template with a text as its only user message. What a template prints of a date is the view's:
-// nothing here reads the clock, the time zone or the locale.
+// A chat template with a text as its only user message. Nothing here reads clock, zone or locale.
 import type { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../../errors.js";
 import type { View } from "../view.js";

@@ -1,5 +1,4 @@
-// The tokenizer for whoever can do without it until then: its module is imported at the first call, since it
-// stands on onnxruntime, which not every system can load.
+// Imports the tokenizer at the first call: it stands on onnxruntime, which not every system loads.
 import { importNative } from "../process/native-fault.js";
 import type { Tokenizer, TokenizerFiles } from "./tokenizer.js";
 

@@ -1,5 +1,4 @@
-// A template taken apart: the ids around the user's text are made once, with special tokens; what stands
-// between them is tokenised per text, without.
+// A template taken apart: the ids around the text are made once, the text is tokenised alone.
 import type { PreTrainedTokenizer } from "@huggingface/transformers";
 import { JudgeError } from "../../errors.js";
 

@@ -1,5 +1,4 @@
-// The order in which a server is asked for hidden states, and the one in which it gives them. Knows no
-// server.
+// The order in which a server is asked for layers, and the one in which it gives them.
 import { JudgeError } from "../../errors.js";
 
 /**

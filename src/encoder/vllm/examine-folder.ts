@@ -1,5 +1,4 @@
-// The folder that a vLLM server and this process share, looked at piece by piece for whoever sets it up.
-// Changes nothing.
+// Looks at the folder that a vLLM server and this process share. Changes nothing.
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { asJudgeError, type JudgeError } from "../../errors.js";
 import { faultObservation, type Observation, observation } from "../observation.js";

@@ -1,5 +1,4 @@
-// One server of a vLLM encoder looked at by itself: whether it answers, what it serves, and one real prefill
-// with its file.
+// Looks at one server of a vLLM encoder: what it serves, and one real prefill with its file.
 
 import { asJudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";

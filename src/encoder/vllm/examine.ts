@@ -1,5 +1,4 @@
-// A vLLM encoder looked at piece by piece, for whoever sets it up: its folder, its tokenizer, and its
-// servers, each by itself and against the others. What fails stops only what needs it.
+// Looks at a vLLM encoder: its folder, its tokenizer, each server, and the servers against each other.
 
 import { asJudgeError, JudgeError } from "../../errors.js";
 import { readTokenizerFolder } from "../folder.js";

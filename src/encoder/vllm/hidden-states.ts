@@ -1,5 +1,4 @@
-// The content of a hidden-state file, checked against what was sent, → pooled vectors. Servers are known to
-// answer with another request's rows, with the uncached rows only, or with zeros: no such file passes.
+// The content of a hidden-state file, checked against what was sent, → pooled vectors.
 import { bytesPerValue, type Entry, readHeader } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
 import type { PooledVectors, WantedFeatures } from "../../features/pooled.js";

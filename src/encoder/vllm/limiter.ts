@@ -1,5 +1,4 @@
-// At most so many calls at once; the others wait in order, those in bulk behind the rest, and leave when
-// nobody waits for them any more.
+// At most so many calls at once. Others wait in order, bulk last, and leave when nobody waits for them.
 import { overloaded } from "../overloaded.js";
 
 export interface Waiting {

@@ -1,5 +1,4 @@
-// Which files of a folder are a vLLM server's hidden states, and nothing else: by name, kind, owner and
-// header. The folder is one that a user named, and may hold anything. Removes nothing.
+// Which files are a vLLM server's hidden states: by name, kind, owner and header. Removes nothing.
 import { constants } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// Whether the servers can be used: one real prefill at the start, again when a call found none, and from then
-// on until one is there. Does not know how a prefill is made.
+// Whether the servers can be used: one real prefill at the start, and again after a call found none.
 import { asJudgeError } from "../../errors.js";
 
 export interface ProbeParts<T> {

@@ -1,5 +1,4 @@
-// Removes hidden-state files that nobody came for, on a timer of its own, and no others. An error is told,
-// and ends nothing.
+// Removes hidden-state files that nobody came for, and no others. An error is told, and ends nothing.
 import { unlink } from "node:fs/promises";
 import { findStale, type OwnFile, type StaleRules } from "./own-files.js";
 

@@ -1,5 +1,4 @@
-// The adapter of the encoder port for a vLLM server that extracts hidden states: tokens are made here, the
-// model runs there, and its hidden states come back through a folder that both see.
+// The encoder port for a vLLM server: tokens are made here, hidden states come back in files.
 import { linked } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
 import type { WantedFeatures } from "../../features/pooled.js";

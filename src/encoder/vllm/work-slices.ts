@@ -1,5 +1,4 @@
-// Work for this thread, one piece in a turn of the event loop: however much is asked at once, what else there
-// is to do waits for one piece only.
+// Work for this thread, one piece in a turn of the event loop, so that nothing else waits long.
 
 export interface WorkSlices {
   /** Runs `work`, which should be short, when it is its turn; rejects with what it throws. */

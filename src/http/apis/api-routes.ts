@@ -1,5 +1,4 @@
-// The routes of the chat APIs: a request of any of them is brought to messages and a wanted format, judged,
-// and answered in the API's own words.
+// The routes of the chat APIs: a request becomes messages, is judged, and is answered in its API's words.
 import type { Judged } from "../../answer/answer-facts.js";
 import { verdictKind } from "../../answer/answer-format.js";
 import { servedApis } from "../../answer/served-apis.js";

@@ -1,5 +1,4 @@
-// What one chat API is: everything that the server, its API document and its tests know of it. Each API is a
-// descriptor in a file of its own; apis.ts lists them.
+// What one chat API is, for the server, its API document and its tests. apis.ts lists them.
 import type { Judged } from "../../answer/answer-facts.js";
 import type { AnswerFormat } from "../../answer/answer-format.js";
 import type { ApiName } from "../../answer/served-apis.js";

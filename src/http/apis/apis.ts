@@ -1,5 +1,4 @@
-// The descriptors of the chat APIs. A new API is a file beside this one, a line in served-apis.ts and one
-// here.
+// The descriptors of the chat APIs. A new one also has a line in answer/served-apis.ts.
 import { type ApiName, servedApis } from "../../answer/served-apis.js";
 import { type ErrorEnvelope, openAiEnvelope } from "../errors.js";
 import type { Api } from "./api.js";

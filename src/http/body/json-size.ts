@@ -1,5 +1,4 @@
-// Tells whether a JSON text holds too many values, before it is parsed: a large body of tiny values takes
-// seconds and gigabytes to parse.
+// Whether a JSON text holds too many values. Parsing a large body of tiny values takes seconds.
 
 const quote = 0x22;
 const backslash = 0x5c;

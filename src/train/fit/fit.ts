@@ -1,5 +1,4 @@
-// Pooled features and labels → a head: scaler, PCA, the best members of several seeds. Uncalibrated; platt.ts
-// adds that.
+// Pooled features and labels → a head: scaler, PCA, the best members of several seeds. Uncalibrated.
 import type { FeatureBlock, HeadWeights } from "../../head/weights.js";
 import type { LabelRow } from "../../labels/label-row.js";
 import { labelWeight } from "../../labels/label-row.js";

@@ -1,5 +1,4 @@
-// Logistic regression with an L2 penalty, as scikit-learn's LogisticRegression: the intercept is not
-// penalised.
+// Logistic regression with an L2 penalty as in scikit-learn: the intercept is not penalised.
 import { sigmoid } from "../../head/head.js";
 import type { Design } from "../numeric/design.js";
 import { type Evaluated, minimise } from "../numeric/lbfgs.js";

@@ -1,5 +1,4 @@
-// The network of one ensemble member in training: forward with dropout, loss and gradient of a minibatch, in
-// float32. Prediction is head/mlp.ts; what `layers()` returns computes the same there.
+// The network of one member in training: forward with dropout, loss and gradient, in float32.
 import type { Linear } from "../../head/weights.js";
 import type { Kernel } from "../numeric/kernel.js";
 import type { Random } from "../numeric/random.js";

@@ -1,5 +1,4 @@
-// The one generator of chance in training and evaluation: sfc32 (Chris Doty-Humphrey, PractRand), seeded. Not
-// for secrets.
+// The generator of chance in training and evaluation: sfc32 (PractRand), seeded. Not for secrets.
 
 export interface Random {
   /** in [0, 1), 32 bits */

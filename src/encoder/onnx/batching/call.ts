@@ -1,5 +1,4 @@
-// One caller's texts: collects what becomes of each, and answers when nothing is missing, or when the caller
-// leaves while one of them still waits. What already runs is delivered, whoever has left.
+// One caller's texts: collects what becomes of each, and answers when nothing is missing.
 import type { JudgeError } from "../../../errors.js";
 import type { EncodeOptions, EncodeResult, Encoding } from "../../encoder.js";
 

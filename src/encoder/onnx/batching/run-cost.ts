@@ -1,5 +1,4 @@
-// How long a run will take, learned from those that were: a fixed cost and a cost per token, by medians,
-// since single runs on a shared machine take many times as long. Pure.
+// How long a run will take: a fixed cost and a cost per token, by medians of earlier runs. Pure.
 
 export interface RunCost {
   /** A run has ended. `guessed`: the tokens that were expected of it. */

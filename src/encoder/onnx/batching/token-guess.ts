@@ -1,5 +1,4 @@
-// How many tokens a text will be, before it is tokenised: by its bytes, at the rate of the texts before it.
-// Pure.
+// How many tokens a text will be: by its bytes, at the rate of earlier texts. Pure.
 
 export interface TokenGuess {
   /** @param bounds of the view: tokens around the text, and of all at most */

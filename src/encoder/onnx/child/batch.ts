@@ -1,5 +1,4 @@
-// Texts → encodings inside the encoder process: tokenises, groups into batches, runs, and keeps one text's
-// fault from touching the others.
+// Texts → encodings inside the encoder process. One text's fault does not touch the others.
 import { JudgeError } from "../../../errors.js";
 import { faultOf, type PooledVectors, type WantedFeatures } from "../../../features/pooled.js";
 import type { Encoding, Tokens } from "../../encoder.js";

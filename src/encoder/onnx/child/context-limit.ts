@@ -1,5 +1,4 @@
-// How many tokens a model really takes. Its configuration may claim more than its position embeddings have:
-// RoBERTa's say 514, of which 512 are for texts.
+// How many tokens a model really takes: its files may claim more than it has positions.
 import { JudgeError } from "../../../errors.js";
 
 /** As long as a judge reads unless told otherwise. More is not tried: a run costs its square. */

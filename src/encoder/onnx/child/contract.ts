@@ -1,5 +1,4 @@
-// What a model file must take and give: told by its own description when it is loaded, and by the shape of
-// every output.
+// What a model file must take and give, by its own description and by the shape of its outputs.
 import type { InferenceSession } from "onnxruntime-node";
 import { type ErrorText, JudgeError } from "../../../errors.js";
 import { layerOf } from "./hidden-states.js";

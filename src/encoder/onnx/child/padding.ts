@@ -1,5 +1,4 @@
-// Texts of several lengths as one batch: token ids, attention mask, and where each text's tokens are among
-// the hidden states.
+// Texts of several lengths as one batch: token ids, attention mask, and where each text's tokens are.
 import { Tensor } from "onnxruntime-node";
 
 export interface Padding {

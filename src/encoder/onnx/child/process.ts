@@ -1,5 +1,4 @@
-// The encoder process: owns tokenizer and session, does one command at a time, ends with its parent. It
-// prints nothing; what a user typed leaves it only as vectors.
+// The encoder process: tokenizer and session, one command at a time. It prints nothing.
 import { performance } from "node:perf_hooks";
 import { isDeepStrictEqual } from "node:util";
 import { JudgeError } from "../../../errors.js";

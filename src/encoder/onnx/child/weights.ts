@@ -1,5 +1,4 @@
-// The weights that a model keeps in other files, read into memory: onnxruntime maps such files by itself, so
-// that a write into one would change the answers of a model that is in use.
+// Weights in other files, read into memory: a mapped file that is written to would change answers.
 import { constants as bufferConstants } from "node:buffer";
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
