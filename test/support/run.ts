@@ -1,5 +1,5 @@
 // Runs the compiled tests of the named suites (folders of test/) and exits non-zero when one fails or none ran.
-// `--minutes N` is how long the soak may take.
+// `--minutes N` is how long the soak may take, `--concurrency N` how many files run at a time.
 import { readdirSync } from "node:fs";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -19,13 +19,13 @@ function testFiles(suite: string): string[] {
 }
 
 const { values, positionals } = parseArgs({
-  options: { minutes: { type: "string" } },
+  options: { minutes: { type: "string" }, concurrency: { type: "string", default: "2" } },
   allowPositionals: true,
 });
 if (values.minutes !== undefined) process.env.SOAK_MINUTES = values.minutes;
 const files = positionals.flatMap(testFiles);
 if (files.length === 0) throw new Error("no test file found; name suites, e.g. unit contract");
-const stream = run({ files, concurrency: 2, timeout: 600_000 });
+const stream = run({ files, concurrency: Number(values.concurrency), timeout: 600_000 });
 stream.on("test:fail", () => {
   process.exitCode = 1;
 });
