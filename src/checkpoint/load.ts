@@ -5,7 +5,7 @@ import { asJudgeError, JudgeError } from "../errors.js";
 import { decodeText } from "../input/decode-text.js";
 import { isMissing, readRegularFile } from "../input/regular-file.js";
 import { checkHead } from "./check-head.js";
-import type { CheckpointContent } from "./content.js";
+import type { CheckpointContent } from "./checkpoint-content.js";
 import { parseRouterJson, readRouterTensors } from "./router-json.js";
 import { parseRouterJson2, type RouterJson2, readRouterJson2, type TrainedView } from "./router-json-2.js";
 import { parseSafetensors } from "./safetensors.js";

@@ -1,11 +1,19 @@
 // router.json, format_version 2: our own, a superset of what every public format can say. Metadata and tensors ⇄ head.
 import * as z from "zod";
-import { templates, truncations } from "../encoder/view.js";
+import { spaceRules, templates, truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";
 import { poolingModes } from "../features/pooling.js";
-import { type Combination, type FeatureBlock, type Member, rawSizeOf } from "../head/weights.js";
+import {
+  type Combination,
+  combinationKinds,
+  type FeatureBlock,
+  type Member,
+  rawSizeOf,
+} from "../head/weights.js";
 import { hasPrototypeKey } from "../input/prototype-key.js";
-import type { CheckpointContent } from "./content.js";
+import { envelopeKinds, envelopeRules } from "../prompt/envelope.js";
+import { judgedMessages } from "../prompt/judged-text.js";
+import type { CheckpointContent } from "./checkpoint-content.js";
 import type { SafetensorsFile } from "./safetensors.js";
 import { createTensorReader, type TensorReader } from "./tensor-reader.js";
 
@@ -20,7 +28,7 @@ const Block = z.strictObject({
     .meta({ description: "hidden-state indices: 0 = embeddings, k = output of block k" }),
   pooling: z.enum(poolingModes),
   hidden_size: size,
-  combination: z.enum(["concat", "standardised_mean"]),
+  combination: z.enum(combinationKinds),
   pca_dim: size,
 });
 
@@ -46,7 +54,7 @@ const Calibration = z.strictObject({ slope: z.number(), intercept: z.number() })
 
 const OwnEnvelope = z.strictObject({
   client: z.string().min(1),
-  kind: z.enum(["block", "wrapper", "message"]),
+  kind: z.enum(envelopeKinds),
   start: z.string().min(1),
   end: z.string().min(1).nullable(),
 });
@@ -64,13 +72,13 @@ export const RouterJson2 = z.strictObject({
     chat_template_kwargs: z.record(z.string(), z.json()),
     max_tokens: size.nullable(),
     truncation: z.enum(truncations).nullable(),
-    message: z.enum(["first", "latest"]),
+    message: z.enum(judgedMessages),
     spaces: z
-      .enum(["single", "keep"])
+      .enum(spaceRules)
       .optional()
       .meta({ description: "whether a run of spaces is read as one; absent: keep" }),
     envelopes: z
-      .enum(["strip", "keep"])
+      .enum(envelopeRules)
       .optional()
       .meta({ description: "whether what clients put around the user's text is taken off; absent: keep" }),
     own_envelopes: z.array(OwnEnvelope).optional().meta({

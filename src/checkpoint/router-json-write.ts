@@ -2,7 +2,7 @@
 // save.ts puts them on the disk.
 import { JudgeError } from "../errors.js";
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
-import type { CheckpointContent } from "./content.js";
+import type { CheckpointContent } from "./checkpoint-content.js";
 import { tensorsOf } from "./head-tensors.js";
 import type { RouterJson } from "./router-json.js";
 import type { RouterJson2, RouterJson2Content, TrainedView } from "./router-json-2.js";

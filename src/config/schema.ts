@@ -12,6 +12,7 @@ import {
   required,
   table,
 } from "../input/settings-table.js";
+import { logLevels } from "../observe/log-level.js";
 import { envelopeKinds } from "../prompt/envelope.js";
 import { judgeTable } from "./judge-table.js";
 import { readKeysFile, readKeysVariable } from "./keys.js";
@@ -26,7 +27,6 @@ export const keysVariable = "PREFILL_JUDGE_API_KEYS";
 export const adminKeyVariable = "PREFILL_JUDGE_ADMIN_KEY";
 
 export const encoderKinds = ["onnx", "vllm"] as const;
-export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 export const failureAnswers = ["abstain", "error"] as const;
 
 export interface SchemaParts {

@@ -13,9 +13,10 @@ export interface Linear {
 }
 
 /**
- * How the pooled vectors of several layers become one: side by side, or (Switchyard 0.3.0) as the mean of the layers, each
- * standardised by its own mean and deviation.
+ * How the pooled vectors of several layers become one: side by side, or (Switchyard 0.3.0) as their mean, after each
+ * layer was standardised by its own mean and deviation.
  */
+export const combinationKinds = ["concat", "standardised_mean"] as const satisfies Combination["kind"][];
 export type Combination =
   | { readonly kind: "concat" }
   | {

@@ -4,9 +4,8 @@ import { pino } from "pino";
 import pretty from "pino-pretty";
 import { harmless } from "./harmless.js";
 import { createLineFile } from "./line-file.js";
+import type { LogLevel } from "./log-level.js";
 import type { JudgedSample } from "./metrics.js";
-
-export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 /** What a client spoke instead of HTTP/1. */
 export type Protocol = "tls" | "http2" | "proxy";

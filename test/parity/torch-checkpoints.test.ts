@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { CheckpointFormat } from "../../src/checkpoint/content.js";
+import type { CheckpointFormat } from "../../src/checkpoint/checkpoint-content.js";
 import { parseTorchCheckpoint } from "../../src/checkpoint/torch/torch-checkpoint.js";
 import { pooledKey } from "../../src/features/pooled.js";
 import { probabilities } from "../../src/head/head.js";

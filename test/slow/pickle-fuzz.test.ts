@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import type { CheckpointContent } from "../../src/checkpoint/content.js";
+import type { CheckpointContent } from "../../src/checkpoint/checkpoint-content.js";
 import { parseTorchCheckpoint } from "../../src/checkpoint/torch/torch-checkpoint.js";
 import { parseTorchZip } from "../../src/checkpoint/torch/zip/zip.js";
 import { JudgeError } from "../../src/errors.js";

@@ -16,7 +16,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
   features: /^errors\.ts$/,
   head: /^(features|wasm)\//,
   prompt: /^(errors\.ts$|input\/)/,
-  checkpoint: /^(errors\.ts$|(input|head|features)\/|encoder\/view\.ts$)/,
+  checkpoint: /^(errors\.ts$|(input|head|features|prompt)\/|encoder\/view\.ts$)/,
   encoder: /^((abort|errors)\.ts$|(input|features)\/|checkpoint\/safetensors[a-z-]*\.ts$)/,
   judge: /^((abort|errors)\.ts$|(prompt|features|head|checkpoint)\/|encoder\/[a-z-]+\.ts$)/,
   answer: /^(errors\.ts$|(prompt|judge|input)\/)/,

@@ -1,6 +1,6 @@
 // The commands about checkpoints.
 import { type Command, Option } from "commander";
-import { writableFormats } from "../../checkpoint/content.js";
+import { writableFormats } from "../../checkpoint/checkpoint-content.js";
 import { JudgeError } from "../../errors.js";
 import { chatTemplateKwargs, configOf, encoderFlags, withSettings } from "../command-options.js";
 import type { Terminal } from "../terminal.js";

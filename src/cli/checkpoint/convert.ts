@@ -1,6 +1,6 @@
 // `convert`: a checkpoint of any format as another one. What the source does not tell, the result does not either.
 import { createHash } from "node:crypto";
-import type { WritableFormat } from "../../checkpoint/content.js";
+import type { WritableFormat } from "../../checkpoint/checkpoint-content.js";
 import { type Checkpoint, isTorchFile, loadCheckpoint } from "../../checkpoint/load.js";
 import { writeRouterJson1, writeRouterJson2 } from "../../checkpoint/router-json-write.js";
 import { saveFile, saveFiles } from "../../checkpoint/save.js";

@@ -3,7 +3,7 @@ import type { TrainedView } from "../../checkpoint/router-json-2.js";
 import type { Config } from "../../config/config.js";
 import { checkView } from "../../encoder/check-view.js";
 import type { Encoder } from "../../encoder/encoder.js";
-import type { Truncation, View } from "../../encoder/view.js";
+import type { SpaceRule, Truncation, View } from "../../encoder/view.js";
 import { JudgeError } from "../../errors.js";
 import { expectedInterval } from "../../evaluate/expected-interval.js";
 import { checkSplit, usualTrainSplit } from "../../labels/label-file.js";
@@ -11,7 +11,7 @@ import { quoted } from "../../labels/label-record.js";
 import type { LabelRow } from "../../labels/label-row.js";
 import type { Labels } from "../../labels/labels.js";
 import { countLabels, labelProblems } from "../../labels/report.js";
-import type { Envelope } from "../../prompt/envelope.js";
+import type { Envelope, EnvelopeRule } from "../../prompt/envelope.js";
 import { answerNotes } from "../labels/answer-notes.js";
 import type { Terminal } from "../terminal.js";
 
@@ -25,9 +25,9 @@ export interface TrainInput {
   readonly truncation: Truncation;
   readonly chatTemplateKwargs?: NonNullable<View["templateArguments"]> | undefined;
   /** `single`: a run of spaces is learned, and read, as one */
-  readonly spaces: "single" | "keep";
+  readonly spaces: SpaceRule;
   /** `strip`: what clients put around their users' texts is taken off, as the judge will do */
-  readonly envelopes: "strip" | "keep";
+  readonly envelopes: EnvelopeRule;
   /** folder of the feature cache */
   readonly cache: string;
 }

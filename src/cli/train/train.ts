@@ -1,7 +1,7 @@
 // `train`: labelled prompts → a judge. Features by the encoder, a head by the recipe of llm-router,
 // calibrated on out-of-fold predictions, written as router.json format 2 with a selftest.
 import { createHash } from "node:crypto";
-import type { CheckpointContent } from "../../checkpoint/content.js";
+import type { CheckpointContent } from "../../checkpoint/checkpoint-content.js";
 import { isTorchFile } from "../../checkpoint/load.js";
 import type { RouterJson2, TrainedView } from "../../checkpoint/router-json-2.js";
 import { writeRouterJson2 } from "../../checkpoint/router-json-write.js";

@@ -1,7 +1,7 @@
 // prefill_router.pt of NVIDIA's llm-router v3, versions 2 and 3 → checkpoint content. Every dimension is checked against
 // the others; what the format does not know is refused.
 // Format: model_router_toolkit/prefill/{train,scorer,transforms,trunk}.py of NVIDIA-AI-Blueprints/llm-router.
-import type { CheckpointContent } from "../../content.js";
+import type { CheckpointContent } from "../../checkpoint-content.js";
 import { describe } from "../pickle/values.js";
 import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";
 import { torchRefusal } from "../torch-refusal.js";

@@ -1,7 +1,7 @@
 // A head as the checkpoint of Switchyard 0.3.0's native prefill_router route: format_version 1, tensors only.
 import { JudgeError } from "../../../errors.js";
 import type { FeatureBlock, HeadWeights, Linear, Member } from "../../../head/weights.js";
-import type { CheckpointContent } from "../../content.js";
+import type { CheckpointContent } from "../../checkpoint-content.js";
 import { TensorToWrite, type WritableValue, writePickle } from "../pickle/write.js";
 import { writeTorchZip } from "../zip/write.js";
 

@@ -2,7 +2,7 @@
 // checked against the others; what the format does not know is refused.
 // Format: the loader of NVIDIA-NeMo/Switchyard 0.3.0, which takes the last token despite the pooling's label.
 import type { FeatureBlock, Member } from "../../../head/weights.js";
-import type { CheckpointContent } from "../../content.js";
+import type { CheckpointContent } from "../../checkpoint-content.js";
 import { Fields } from "../pickle/fields.js";
 import { type FloatReader, shapeOf } from "../pickle/floats.js";
 import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";

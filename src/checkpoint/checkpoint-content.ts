@@ -1,20 +1,11 @@
 // What every checkpoint format comes down to. Readers build it, writers take it; nothing here knows a format.
 import type { HeadWeights } from "../head/weights.js";
-
-export type CheckpointFormat =
-  | "router-json-1"
-  | "router-json-2"
-  | "llm-router-2"
-  | "llm-router-3"
-  | "switchyard-0.3.0";
+import type { JudgedMessage } from "../prompt/judged-text.js";
 
 /** The formats that can be written. */
-export const writableFormats = [
-  "router-json-1",
-  "router-json-2",
-  "switchyard-0.3.0",
-] as const satisfies CheckpointFormat[];
+export const writableFormats = ["router-json-1", "router-json-2", "switchyard-0.3.0"] as const;
 export type WritableFormat = (typeof writableFormats)[number];
+export type CheckpointFormat = WritableFormat | "llm-router-2" | "llm-router-3";
 
 export interface CheckpointContent {
   readonly format: CheckpointFormat;
@@ -29,5 +20,5 @@ export interface CheckpointContent {
   /** arguments of the chat template that the encoder saw in training; empty where none are known */
   readonly chatTemplateKwargs: Readonly<Record<string, unknown>>;
   /** which user message the head was trained to read */
-  readonly message: "first" | "latest";
+  readonly message: JudgedMessage;
 }
