@@ -26,13 +26,13 @@ export class HeaderCursor {
     if (this.accept("}")) return;
     do {
       const key = this.readString(place);
-      if (keys.has(key)) throw refusal(`${place} has the key ${show(key)} twice, wanted it once`);
+      if (keys.has(key)) throw safetensorsRefusal(`${place} has the key ${show(key)} twice`, "it once");
       // harmless here, but a trap for whoever copies names into an object
-      if (key === "__proto__") throw refusal(`${place} has the key "__proto__", wanted any other name`);
+      if (key === "__proto__") throw safetensorsRefusal(`${place} has the key "__proto__"`, "any other name");
       keys.add(key);
       // V8 stalls on an object of more than 2^23 keys; real files have a few thousand
       if (keys.size > maxKeys)
-        throw refusal(`${place} has more than ${maxKeys} keys, wanted at most that many`);
+        throw safetensorsRefusal(`${place} has more than ${maxKeys} keys`, "at most that many");
       this.expect(":", place);
       readValue(key);
     } while (this.accept(","));
@@ -44,7 +44,8 @@ export class HeaderCursor {
     this.expect("[", place);
     if (this.accept("]")) return values;
     do {
-      if (values.length === maxIntegers) throw refusal(`${place} has more than ${maxIntegers} numbers`);
+      if (values.length === maxIntegers)
+        throw safetensorsRefusal(`${place} has more than ${maxIntegers} numbers`, "at most that many");
       values.push(this.readInteger(place));
     } while (this.accept(","));
     this.expect("]", place);
@@ -62,9 +63,9 @@ export class HeaderCursor {
       const value: string = JSON.parse(literal);
       if (!/\p{Surrogate}/u.test(value)) return value;
     } catch (cause) {
-      throw refusal(`${place} holds a string that is not valid JSON, wanted a valid one`, cause);
+      throw safetensorsRefusal(`${place} holds a string that is not valid JSON`, "a valid one", cause);
     }
-    throw refusal(`${place} holds a string with half a surrogate pair, wanted Unicode text`);
+    throw safetensorsRefusal(`${place} holds a string with half a surrogate pair`, "Unicode text");
   }
 
   /** Demands that nothing but padding is left. */
@@ -80,7 +81,7 @@ export class HeaderCursor {
     this.position += literal.length;
     const value = Number(literal);
     if (/^(0|[1-9]\d*)$/.test(literal) && Number.isSafeInteger(value)) return value;
-    throw refusal(`${place} holds ${show(literal)}, wanted integers from 0 to 2^53 - 1`);
+    throw safetensorsRefusal(`${place} holds ${show(literal)}`, "integers from 0 to 2^53 - 1");
   }
 
   /** The next character that is not JSON's white space. */
@@ -101,7 +102,10 @@ export class HeaderCursor {
 
   private unexpected(place: string, wanted: string): JudgeError {
     const found = this.position < this.text.length ? show(this.text.charAt(this.position)) : "its end";
-    return refusal(`${place}: found ${found} at character ${this.position} of the header, wanted ${wanted}`);
+    return safetensorsRefusal(
+      `${place}: found ${found} at character ${this.position} of the header`,
+      `${wanted}`,
+    );
   }
 }
 
@@ -111,6 +115,6 @@ export function show(text: string): string {
 }
 
 /** The error for a file that is not as the format demands. */
-export function refusal(message: string, cause?: unknown): JudgeError {
-  return new JudgeError("checkpoint", { place: "safetensors", found: message }, { cause });
+export function safetensorsRefusal(found: string, wanted: string, cause?: unknown): JudgeError {
+  return new JudgeError("checkpoint", { place: "safetensors", found, wanted }, { cause });
 }

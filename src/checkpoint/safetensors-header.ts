@@ -1,5 +1,5 @@
 // The header of a safetensors file, read and checked: what each tensor is, and where its bytes lie. Reads no tensor.
-import { HeaderCursor, refusal, show } from "./safetensors-cursor.js";
+import { HeaderCursor, safetensorsRefusal, show } from "./safetensors-cursor.js";
 
 /** Bytes per value. Python's writer puts the tensors' bytes in this order of dtypes, then by name. */
 export const bytesPerValue = { I64: 8, F64: 8, F32: 4, BF16: 2, F16: 2 } as const;
@@ -47,7 +47,7 @@ export function readStart(start: Uint8Array, maxHeaderBytes: number): Header | n
   if (start.byteLength < 8) return null;
   const size = new DataView(start.buffer, start.byteOffset).getBigUint64(0, true);
   if (size > maxHeaderBytes) {
-    throw refusal(`found a header length of ${size}, wanted at most ${maxHeaderBytes}`);
+    throw safetensorsRefusal(`found a header length of ${size}`, `at most ${maxHeaderBytes}`);
   }
   return start.byteLength < 8 + Number(size) ? null : readEntries(start);
 }
@@ -86,21 +86,26 @@ export function byteLengthOf(dtype: Dtype, shape: readonly number[]): number | n
 
 /** The header as text, and the offset of the byte behind it. */
 function readHeaderText(bytes: Uint8Array): { text: string; end: number } {
-  if (bytes.byteLength < 8) throw refusal(`found a file of ${bytes.byteLength} bytes, wanted at least 8`);
+  if (bytes.byteLength < 8)
+    throw safetensorsRefusal(`found a file of ${bytes.byteLength} bytes`, "at least 8");
   const size = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
   if (size > maxHeaderBytes) {
-    throw refusal(`found a header length of ${size}, wanted at most ${maxHeaderBytes}`);
+    throw safetensorsRefusal(`found a header length of ${size}`, `at most ${maxHeaderBytes}`);
   }
   const end = 8 + Number(size);
   if (end > bytes.byteLength) {
-    throw refusal(`found a header length of ${size}, wanted at most the ${bytes.byteLength - 8} bytes left`);
+    throw safetensorsRefusal(
+      `found a header length of ${size}`,
+      `at most the ${bytes.byteLength - 8} bytes left`,
+    );
   }
-  if (size === 0n || bytes[8] !== 0x7b) throw refusal("found a header without its first {, wanted an object");
+  if (size === 0n || bytes[8] !== 0x7b)
+    throw safetensorsRefusal("found a header without its first {", "an object");
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(8, end));
     return { text, end };
   } catch (cause) {
-    throw refusal("found a header that is not UTF-8, wanted UTF-8", cause);
+    throw safetensorsRefusal("found a header that is not UTF-8", "UTF-8", cause);
   }
 }
 
@@ -112,23 +117,25 @@ function readEntry(cursor: HeaderCursor, name: string): Entry {
     if (key === "dtype") found.dtype = cursor.readString(place);
     else if (key === "shape") found.shape = cursor.readIntegers(`${place} shape`);
     else if (key === "data_offsets") found.offsets = cursor.readIntegers(`${place} data_offsets`);
-    else throw refusal(`${place} has the unknown key ${show(key)}, wanted dtype, shape and data_offsets`);
+    else
+      throw safetensorsRefusal(`${place} has the unknown key ${show(key)}`, "dtype, shape and data_offsets");
   });
   const { dtype, shape, offsets } = found;
   if (dtype === undefined || shape === undefined || offsets === undefined) {
-    throw refusal(`${place} lacks a key, wanted dtype, shape and data_offsets`);
+    throw safetensorsRefusal(`${place} lacks a key`, "dtype, shape and data_offsets");
   }
-  if (!isDtype(dtype)) throw refusal(`${place} has dtype ${show(dtype)}, wanted one of ${dtypes.join(", ")}`);
+  if (!isDtype(dtype))
+    throw safetensorsRefusal(`${place} has dtype ${show(dtype)}`, `one of ${dtypes.join(", ")}`);
   const [begin, end] = offsets;
   if (begin === undefined || end === undefined || offsets.length !== 2) {
-    throw refusal(`${place} has ${offsets.length} data_offsets, wanted 2`);
+    throw safetensorsRefusal(`${place} has ${offsets.length} data_offsets`, "2");
   }
   const wanted = byteLengthOf(dtype, shape);
   if (wanted === null) {
-    throw refusal(`${place} has shape ${show(`[${shape}]`)}, wanted one of less than 2^53 bytes`);
+    throw safetensorsRefusal(`${place} has shape ${show(`[${shape}]`)}`, "one of less than 2^53 bytes");
   }
   if (end - begin !== wanted) {
-    throw refusal(`${place} has data_offsets ${begin} to ${end}, wanted ${wanted} bytes for its shape`);
+    throw safetensorsRefusal(`${place} has data_offsets ${begin} to ${end}`, `${wanted} bytes for its shape`);
   }
   return { name, dtype, shape, begin, end };
 }
@@ -139,14 +146,17 @@ function checkLayout(entries: readonly Entry[], dataSize: number): void {
   for (const { name, begin, end } of entries.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (begin !== offset) {
       const fault = begin < offset ? "an overlap" : "a hole";
-      throw refusal(`tensor ${show(name)} begins at byte ${begin}, wanted ${offset}: ${fault}`);
+      throw safetensorsRefusal(`tensor ${show(name)} begins at byte ${begin}`, `${offset}: ${fault}`);
     }
     if (end > dataSize) {
-      throw refusal(`tensor ${show(name)} ends at byte ${end}, wanted at most ${dataSize}, the file's end`);
+      throw safetensorsRefusal(
+        `tensor ${show(name)} ends at byte ${end}`,
+        `at most ${dataSize}, the file's end`,
+      );
     }
     offset = end;
   }
-  if (offset !== dataSize) throw refusal(`found ${dataSize - offset} trailing bytes, wanted none`);
+  if (offset !== dataSize) throw safetensorsRefusal(`found ${dataSize - offset} trailing bytes`, "none");
 }
 
 function isDtype(dtype: string): dtype is Dtype {

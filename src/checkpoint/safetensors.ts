@@ -1,7 +1,7 @@
 // Reads and writes the safetensors format: 8-byte header length, JSON header, tensor bytes. The reader trusts no byte
 // of the file and builds nothing larger than it; it does not touch the disk and does not know what a tensor is for.
 // Format: https://github.com/huggingface/safetensors; the referee for both directions is Python's safetensors 0.8.
-import { refusal, show } from "./safetensors-cursor.js";
+import { safetensorsRefusal, show } from "./safetensors-cursor.js";
 import {
   byteLengthOf,
   bytesPerValue,
@@ -48,7 +48,7 @@ export function parseSafetensors(bytes: Uint8Array): SafetensorsFile {
  * @throws JudgeError `checkpoint` for an I64 tensor
  */
 export function toFloat32({ dtype, data }: Tensor): Float32Array {
-  if (dtype === "I64") throw refusal("found a tensor of dtype I64, wanted F32, F16, BF16 or F64");
+  if (dtype === "I64") throw safetensorsRefusal("found a tensor of dtype I64", "F32, F16, BF16 or F64");
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const values = new Float32Array(data.byteLength / bytesPerValue[dtype]);
   // F32 and BF16 go in as bits, so that a NaN stays the NaN it was
@@ -68,7 +68,7 @@ export function toFloat32({ dtype, data }: Tensor): Float32Array {
  * @throws JudgeError `checkpoint` for a tensor that is not I64
  */
 export function toInt64({ dtype, data }: Tensor): BigInt64Array {
-  if (dtype !== "I64") throw refusal(`found a tensor of dtype ${dtype}, wanted I64`);
+  if (dtype !== "I64") throw safetensorsRefusal(`found a tensor of dtype ${dtype}`, "I64");
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   return new BigInt64Array(data.byteLength / 8).map((_, i) => view.getBigInt64(8 * i, true));
 }
@@ -80,7 +80,7 @@ export function toInt64({ dtype, data }: Tensor): BigInt64Array {
  */
 export function fromFloat32(values: Float32Array, shape: readonly number[]): Tensor {
   if (byteLengthOf("F32", shape) !== values.byteLength) {
-    throw refusal(`found ${values.length} values, wanted as many as shape ${show(`[${shape}]`)} holds`);
+    throw safetensorsRefusal(`found ${values.length} values`, `as many as shape ${show(`[${shape}]`)} holds`);
   }
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const view = new DataView(new ArrayBuffer(values.byteLength));

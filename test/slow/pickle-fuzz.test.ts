@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import type { CheckpointContent } from "../../src/checkpoint/checkpoint-content.js";
 import { parseTorchCheckpoint } from "../../src/checkpoint/torch/torch-checkpoint.js";
-import { parseTorchZip } from "../../src/checkpoint/torch/zip/zip.js";
+import { parseTorchZip } from "../../src/checkpoint/torch/zip/torch-zip.js";
 import { JudgeError } from "../../src/errors.js";
 import { fixturePath } from "../support/fixtures.js";
 import { torchZip } from "../support/torch/pickle-builder.js";

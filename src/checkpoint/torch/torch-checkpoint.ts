@@ -17,9 +17,10 @@ export function parseTorchCheckpoint(bytes: Uint8Array): CheckpointContent {
   if (root.has("shared_trunk") && root.has("transforms")) return readLlmRouter(file);
   if (root.has("model_state_dicts") && root.has("feature_pipeline")) return readSwitchyard(file);
   const names = root.names.slice(0, 5).map((name) => show(String(name)));
-  throw torchRefusal(
-    "torch checkpoint",
-    `found a dict of ${root.names.length} with ${names.join(", ") || "nothing"}, wanted transforms and shared_trunk (llm-router) or feature_pipeline and model_state_dicts (Switchyard 0.3.0)`,
-    "use a checkpoint of one of these",
-  );
+  throw torchRefusal("torch checkpoint", {
+    found: `a dict of ${root.names.length} with ${names.join(", ") || "nothing"}`,
+    wanted:
+      "transforms and shared_trunk (llm-router) or feature_pipeline and model_state_dicts (Switchyard 0.3.0)",
+    remedy: "use a checkpoint of one of these",
+  });
 }

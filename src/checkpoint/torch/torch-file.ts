@@ -1,10 +1,10 @@
 // A whole torch file → the dict it holds and a reader of its numbers. What the dict means is the formats'.
 
 import { Fields } from "./pickle/fields.js";
-import { FloatReader } from "./pickle/floats.js";
-import { readPickle } from "./pickle/pickle.js";
-import type { PickleValue } from "./pickle/values.js";
-import { parseTorchZip } from "./zip/zip.js";
+import { FloatReader } from "./pickle/float-reader.js";
+import type { PickleValue } from "./pickle/pickle-values.js";
+import { readPickle } from "./pickle/read-pickle.js";
+import { parseTorchZip } from "./zip/torch-zip.js";
 
 export interface TorchFile {
   readonly root: PickleValue;

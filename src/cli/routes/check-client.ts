@@ -3,7 +3,7 @@
 import { servedApis } from "../../answer/served-apis.js";
 import { baseUrl } from "../../config/base-url.js";
 import type { Config } from "../../config/config.js";
-import type { Report } from "./finding.js";
+import type { Report } from "./route-fault.js";
 import type { ClientTable } from "./routes-file.js";
 
 /** A user waits so long for a judge that hangs before it is worth a word. */

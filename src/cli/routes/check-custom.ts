@@ -3,7 +3,7 @@
 import { pointerPath, renderCustom } from "../../answer/custom.js";
 import { schemaText, validateAnswer } from "../../answer/schema-validator.js";
 import type { JudgeConfig } from "../../config/schema.js";
-import type { Report } from "./finding.js";
+import type { Report } from "./route-fault.js";
 import type { RouteTable } from "./routes-file.js";
 
 /** @param place of the route's table */

@@ -6,7 +6,7 @@ import type { Config } from "../../config/config.js";
 import type { JudgeConfig } from "../../config/schema.js";
 import { checkClient, pointsAt } from "./check-client.js";
 import { checkCustomRoute } from "./check-custom.js";
-import type { Finding, Report } from "./finding.js";
+import type { Finding, Report } from "./route-fault.js";
 import {
   type ClientTable,
   parseRoutesFile,

@@ -2,7 +2,7 @@
 // read; both classes are known by name alone.
 import type { FeatureBlock } from "../../../head/weights.js";
 import { Fields } from "../pickle/fields.js";
-import { type FloatReader, shapeOf } from "../pickle/floats.js";
+import { type FloatReader, shapeOf } from "../pickle/float-reader.js";
 import { torchRefusal } from "../torch-refusal.js";
 import type { Transform } from "./llm-router-transforms.js";
 import type { TrunkConfig } from "./llm-router-trunk.js";
@@ -17,14 +17,17 @@ export function readBlocks(
   const blocks = used.map((transform) => readBlock(transform, floats));
   const different = blocks.find(({ hiddenSize }) => hiddenSize !== blocks[0]!.hiddenSize);
   if (different) {
-    throw torchRefusal(
-      place,
-      `found targets of hidden size ${blocks[0]!.hiddenSize} and ${different.hiddenSize}, wanted one size`,
-    );
+    throw torchRefusal(place, {
+      found: `targets of hidden size ${blocks[0]!.hiddenSize} and ${different.hiddenSize}`,
+      wanted: "one size",
+    });
   }
   const size = blocks.reduce((sum, block) => sum + block.pcaSize, 0);
   if (size !== sizes[0]) {
-    throw torchRefusal(`${place}.d_in`, `found ${sizes[0]}, wanted ${size}, the components of all blocks`);
+    throw torchRefusal(`${place}.d_in`, {
+      found: `${sizes[0]}`,
+      wanted: `${size}, the components of all blocks`,
+    });
   }
   return blocks;
 }
@@ -38,7 +41,7 @@ function readBlock(
   scale.expect("with_std", true);
   const [rawSize] = shapeOf(scale, "mean_", 1);
   if (rawSize % layers.length !== 0) {
-    throw scale.refusal("mean_", `found ${rawSize} values, wanted a multiple of the ${layers.length} layers`);
+    throw scale.refusal("mean_", `${rawSize} values`, `a multiple of the ${layers.length} layers`);
   }
   expectSize(scale, "n_features_in_", rawSize);
   return {
@@ -64,7 +67,7 @@ function readPca(
   const name = "components_";
   const [pcaSize] = shapeOf(pca, name, 2);
   if (pcaSize > maxPcaSize) {
-    throw pca.refusal(name, `found ${pcaSize} components, wanted at most pca_dim, ${maxPcaSize}`);
+    throw pca.refusal(name, `${pcaSize} components`, `at most pca_dim, ${maxPcaSize}`);
   }
   expectSize(pca, "n_features_in_", rawSize);
   expectSize(pca, "n_components_", pcaSize);
@@ -75,10 +78,7 @@ function readPca(
       pcaComponents[index]! /= Math.sqrt(variance[Math.floor(index / rawSize)]!);
     }
     if (!pcaComponents.every(Number.isFinite)) {
-      throw pca.refusal(
-        "explained_variance_",
-        "found a variance too small to divide by, wanted a larger one",
-      );
+      throw pca.refusal("explained_variance_", "a variance too small to divide by", "a larger one");
     }
   }
   return { pcaMean: floats.read(pca, "mean_", [rawSize]), pcaSize, pcaComponents };

@@ -2,8 +2,8 @@
 // and PCA are llm-router-blocks.ts's.
 import type { PoolingMode } from "../../../features/pooling.js";
 import { Fields } from "../pickle/fields.js";
-import { type PlainValue, toPlain } from "../pickle/plain.js";
-import { describe, type PickleValue } from "../pickle/values.js";
+import { describe, type PickleValue } from "../pickle/pickle-values.js";
+import { type PlainValue, toPlain } from "../pickle/plain-value.js";
 
 export interface Transform {
   readonly place: string;
@@ -43,13 +43,13 @@ export function readTransforms(all: Fields, outputNames: readonly string[], vers
   const [encoderName] = encoders;
   const [chatTemplateKwargs] = templates.values();
   if (encoderName === undefined || encoders.size !== 1) {
-    throw all.refusal("encoder", `found ${encoders.size} encoders, wanted one for all targets`);
+    throw all.refusal("encoder", `${encoders.size} encoders`, "one for all targets");
   }
   if (chatTemplateKwargs === undefined || templates.size !== 1) {
-    throw all.refusal("chat_template_kwargs", `found ${templates.size} kinds, wanted one for all targets`);
+    throw all.refusal("chat_template_kwargs", `${templates.size} kinds`, "one for all targets");
   }
   if (specs > 0 !== (version === 3)) {
-    throw all.refusal("feature_spec", `found it in ${specs} targets, wanted it in version 3 and only there`);
+    throw all.refusal("feature_spec", `it in ${specs} targets`, "it in version 3 and only there");
   }
   return { transforms, encoderName, chatTemplateKwargs };
 }
@@ -80,7 +80,8 @@ function readSpec(spec: Fields): Pick<Transform, "layers" | "pooling" | "maxPcaS
   if (!isKnown) {
     throw spec.refusal(
       "aggregation",
-      `found ${describe(aggregation)} of ${layers.length} layers, wanted all_layers_concat or single_layer of one`,
+      `${describe(aggregation)} of ${layers.length} layers`,
+      "all_layers_concat or single_layer of one",
     );
   }
   spec.expect("hidden_state_indexing", "direct");
@@ -92,5 +93,5 @@ function readSpec(spec: Fields): Pick<Transform, "layers" | "pooling" | "maxPcaS
 function readPooling(fields: Fields, name: string): PoolingMode {
   const mode = fields.text(name);
   if (mode === "last" || mode === "mean") return mode;
-  throw fields.refusal(name, `found ${describe(mode)}, wanted last or mean`);
+  throw fields.refusal(name, describe(mode), "last or mean");
 }

@@ -1,8 +1,8 @@
 // The trunk of an llm-router checkpoint: dense layers with ReLU between, one state dict for each ensemble member.
 import type { Member } from "../../../head/weights.js";
 import { Fields, sizeOf } from "../pickle/fields.js";
-import type { FloatReader } from "../pickle/floats.js";
-import { describe } from "../pickle/values.js";
+import type { FloatReader } from "../pickle/float-reader.js";
+import { describe } from "../pickle/pickle-values.js";
 import { torchRefusal } from "../torch-refusal.js";
 
 const maxMembers = 1000;
@@ -20,17 +20,14 @@ export function readTrunkConfig(config: Fields, version: 2 | 3, outputCount: num
   const hidden = config.list("hidden").map((size) => sizeOf(size, config.placeOf("hidden")));
   const outputs = config.size("n_outputs");
   if (outputs !== outputCount) {
-    throw config.refusal("n_outputs", `found ${outputs}, wanted ${outputCount}, as many as model_names`);
+    throw config.refusal("n_outputs", `${outputs}`, `${outputCount}, as many as model_names`);
   }
   const layout = config.has("feature_layout") ? config.text("feature_layout") : "per_target";
   if (layout !== "per_target" && !(layout === "shared_once" && version === 3)) {
-    throw config.refusal(
-      "feature_layout",
-      `found ${describe(layout)}, wanted per_target, or shared_once in version 3`,
-    );
+    throw config.refusal("feature_layout", describe(layout), "per_target, or shared_once in version 3");
   }
   if (config.has("feature_width") && config.size("feature_width") !== inputSize) {
-    throw config.refusal("feature_width", `found another size than d_in, wanted ${inputSize}`);
+    throw config.refusal("feature_width", "another size than d_in", `${inputSize}`);
   }
   config.end();
   return { place: config.place, sizes: [inputSize, ...hidden, outputs], layout };
@@ -39,7 +36,7 @@ export function readTrunkConfig(config: Fields, version: 2 | 3, outputCount: num
 export function readMembers(root: Fields, trunk: TrunkConfig, floats: FloatReader): Member[] {
   const states = root.list("shared_trunk");
   if (states.length === 0 || states.length > maxMembers) {
-    throw root.refusal("shared_trunk", `found ${states.length} members, wanted 1 to ${maxMembers}`);
+    throw root.refusal("shared_trunk", `${states.length} members`, `1 to ${maxMembers}`);
   }
   return states.map((value, index) => {
     const state = Fields.of(value, root.placeOf(`shared_trunk.${index}`));
@@ -64,8 +61,8 @@ function linearNames(state: Fields, count: number): string[] {
     return index === 0 ? position === 0 : distance === 2 || distance === 3;
   });
   if (positions.length === count && follows) return positions.map((position) => `net.${position}`);
-  throw torchRefusal(
-    state.place,
-    `found dense layers at net.[${positions.slice(0, 20)}], wanted ${count} from 0 on with ReLU and dropout between`,
-  );
+  throw torchRefusal(state.place, {
+    found: `dense layers at net.[${positions.slice(0, 20)}]`,
+    wanted: `${count} from 0 on with ReLU and dropout between`,
+  });
 }

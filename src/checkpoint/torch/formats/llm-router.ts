@@ -2,11 +2,11 @@
 // the others; what the format does not know is refused.
 // Format: model_router_toolkit/prefill/{train,scorer,transforms,trunk}.py of NVIDIA-AI-Blueprints/llm-router.
 import type { CheckpointContent } from "../../checkpoint-content.js";
-import { describe } from "../pickle/values.js";
+import { describe } from "../pickle/pickle-values.js";
 import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";
 import { torchRefusal } from "../torch-refusal.js";
 import { readBlocks } from "./llm-router-blocks.js";
-import { readPool } from "./llm-router-pool.js";
+import { readCosts } from "./llm-router-costs.js";
 import { readTransforms } from "./llm-router-transforms.js";
 import { readMembers, readTrunkConfig } from "./llm-router-trunk.js";
 
@@ -26,11 +26,11 @@ export function readLlmRouter(file: TorchFile): CheckpointContent {
   const root = rootOf(file, place);
   const version = root.take("version");
   if (version !== 2 && version !== 3) {
-    throw torchRefusal(
-      place,
-      `found version ${describe(version)}, wanted 2 or 3`,
-      "train it again with llm-router v3",
-    );
+    throw torchRefusal(place, {
+      found: `version ${describe(version)}`,
+      wanted: "2 or 3",
+      remedy: "train it again with llm-router v3",
+    });
   }
   const outputNames = root.texts("model_names");
   const { transforms, encoderName, chatTemplateKwargs } = readTransforms(
@@ -41,7 +41,7 @@ export function readLlmRouter(file: TorchFile): CheckpointContent {
   const trunk = readTrunkConfig(root.fields("trunk_config"), version, outputNames.length);
   const blocks = readBlocks(transforms, trunk, file.floats);
   const members = readMembers(root, trunk, file.floats);
-  const costs = readPool(root.fields("pool_config"), outputNames, encoderName);
+  const costs = readCosts(root.fields("pool_config"), outputNames, encoderName);
   // medians of answer lengths: nothing here is computed with them
   if (root.has("cost_table")) root.fields("cost_table");
   root.end();

@@ -2,8 +2,8 @@
 import { JudgeError } from "../../../errors.js";
 import type { FeatureBlock, HeadWeights, Linear, Member } from "../../../head/weights.js";
 import type { CheckpointContent } from "../../checkpoint-content.js";
-import { TensorToWrite, type WritableValue, writePickle } from "../pickle/write.js";
-import { writeTorchZip } from "../zip/write.js";
+import { TensorToWrite, type WritableValue, writePickle } from "../pickle/pickle-write.js";
+import { writeTorchZip } from "../zip/torch-zip-write.js";
 
 /** The label that the format demands; what is pooled is the last token. */
 const pooling = "mean of independently standardized selected layers";

@@ -4,7 +4,7 @@
 import type { FeatureBlock, Member } from "../../../head/weights.js";
 import type { CheckpointContent } from "../../checkpoint-content.js";
 import { Fields } from "../pickle/fields.js";
-import { type FloatReader, shapeOf } from "../pickle/floats.js";
+import { type FloatReader, shapeOf } from "../pickle/float-reader.js";
 import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";
 
 const maxMembers = 1000;
@@ -46,10 +46,7 @@ function readBlock(pipeline: Fields, encoder: Fields, floats: FloatReader): Feat
   const layers = pipeline.layers("selected_layers");
   const beyond = layers.find((layer) => layer > layerCount);
   if (beyond !== undefined) {
-    throw pipeline.refusal(
-      "selected_layers",
-      `found ${beyond}, wanted at most ${layerCount}, the encoder's layers`,
-    );
+    throw pipeline.refusal("selected_layers", `${beyond}`, `at most ${layerCount}, the encoder's layers`);
   }
   const [pcaSize] = shapeOf(pipeline, "pca_components", 2);
   const means = pipeline.fields("layer_mean");
@@ -91,7 +88,7 @@ function readMembers(root: Fields, pcaSize: number, outputCount: number, floats:
   architecture.expect("ensemble_reduction", "mean(sigmoid(logits))");
   const states = root.list("model_state_dicts");
   if (states.length === 0 || states.length > maxMembers) {
-    throw root.refusal("model_state_dicts", `found ${states.length} members, wanted 1 to ${maxMembers}`);
+    throw root.refusal("model_state_dicts", `${states.length} members`, `1 to ${maxMembers}`);
   }
   return states.map((value, index) => {
     const state = Fields.of(value, root.placeOf(`model_state_dicts.${index}`));

@@ -1,9 +1,10 @@
 // Reads the members of one dict of a pickle by name and kind; whoever is done says so, and what was not read is
 // refused. Knows no format.
 
+import type { JudgeError } from "../../../errors.js";
 import { show } from "../../safetensors-cursor.js";
 import { torchRefusal } from "../torch-refusal.js";
-import { describe, ObjectBag, type PickleDict, PickleTuple, type PickleValue } from "./values.js";
+import { describe, ObjectBag, type PickleDict, PickleTuple, type PickleValue } from "./pickle-values.js";
 
 export class Fields {
   private readonly unread: Set<string | number>;
@@ -17,7 +18,7 @@ export class Fields {
 
   static of(value: PickleValue | undefined, place: string): Fields {
     if (value instanceof Map) return new Fields(value, place);
-    throw torchRefusal(place, `found ${describe(value)}, wanted a dict`);
+    throw torchRefusal(place, { found: describe(value), wanted: "a dict" });
   }
 
   /** The attributes of an object of this class. */
@@ -25,10 +26,10 @@ export class Fields {
     if (value instanceof ObjectBag && value.className === className && value.attributes !== null) {
       return new Fields(value.attributes, place);
     }
-    throw torchRefusal(
-      place,
-      `found ${describe(value)}, wanted an object of ${className} with its attributes`,
-    );
+    throw torchRefusal(place, {
+      found: describe(value),
+      wanted: `an object of ${className} with its attributes`,
+    });
   }
 
   get names(): readonly (string | number)[] {
@@ -41,7 +42,8 @@ export class Fields {
 
   take(name: string): PickleValue {
     const value = this.dict.get(name);
-    if (value === undefined) throw torchRefusal(this.placeOf(name), "found nothing, wanted it to be there");
+    if (value === undefined)
+      throw torchRefusal(this.placeOf(name), { found: "nothing", wanted: "it to be there" });
     this.unread.delete(name);
     return value;
   }
@@ -49,13 +51,13 @@ export class Fields {
   text(name: string): string {
     const value = this.take(name);
     if (typeof value === "string" && value !== "") return value;
-    throw this.refusal(name, `found ${describe(value)}, wanted a text`);
+    throw this.refusal(name, describe(value), "a text");
   }
 
   boolean(name: string): boolean {
     const value = this.take(name);
     if (typeof value === "boolean") return value;
-    throw this.refusal(name, `found ${describe(value)}, wanted True or False`);
+    throw this.refusal(name, describe(value), "True or False");
   }
 
   /** A positive integer that a dimension can be. */
@@ -67,14 +69,14 @@ export class Fields {
   amount(name: string): number {
     const value = this.take(name);
     if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
-    throw this.refusal(name, `found ${describe(value)}, wanted a number from 0`);
+    throw this.refusal(name, describe(value), "a number from 0");
   }
 
   list(name: string): readonly PickleValue[] {
     const value = this.take(name);
     if (Array.isArray(value)) return value;
     if (value instanceof PickleTuple) return value.items;
-    throw this.refusal(name, `found ${describe(value)}, wanted a list`);
+    throw this.refusal(name, describe(value), "a list");
   }
 
   /** A list of texts, each once, at least one. */
@@ -82,7 +84,7 @@ export class Fields {
     return distinct(
       this.list(name).map((value) => {
         if (typeof value === "string" && value !== "") return value;
-        throw this.refusal(name, `found ${describe(value)} in it, wanted texts`);
+        throw this.refusal(name, `${describe(value)} in it`, "texts");
       }),
       this.placeOf(name),
     );
@@ -115,11 +117,11 @@ export class Fields {
   expect(name: string, wanted: string | number | boolean): void {
     const value = this.take(name);
     if (value !== wanted) {
-      throw torchRefusal(
-        this.placeOf(name),
-        `found ${describe(value)}, wanted ${describe(wanted)}`,
-        "only that is known here",
-      );
+      throw torchRefusal(this.placeOf(name), {
+        found: describe(value),
+        wanted: describe(wanted),
+        remedy: "only that is known here",
+      });
     }
   }
 
@@ -127,26 +129,29 @@ export class Fields {
   end(): void {
     const [name] = this.unread;
     if (name === undefined) return;
-    throw this.refusal(String(name), "found a member that the format does not know, wanted none");
+    throw this.refusal(String(name), "a member that the format does not know", "none");
   }
 
   placeOf(name: string): string {
     return `${this.place}.${/^[\w.-]{1,80}$/.test(name) ? name : show(name)}`;
   }
 
-  refusal(name: string, finding: string): Error {
-    return torchRefusal(this.placeOf(name), finding);
+  refusal(name: string, found: string, wanted: string): JudgeError {
+    return torchRefusal(this.placeOf(name), { found, wanted });
   }
 }
 
 function layerOf(value: PickleValue, place: string): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= maxLayer) return value;
-  throw torchRefusal(place, `found the layer ${describe(value)}, wanted an integer from 0 to ${maxLayer}`);
+  throw torchRefusal(place, {
+    found: `the layer ${describe(value)}`,
+    wanted: `an integer from 0 to ${maxLayer}`,
+  });
 }
 
 export function sizeOf(value: PickleValue, place: string): number {
   if (typeof value === "number" && Number.isInteger(value) && value > 0 && value <= maxSize) return value;
-  throw torchRefusal(place, `found ${describe(value)}, wanted an integer from 1 to ${maxSize}`);
+  throw torchRefusal(place, { found: describe(value), wanted: `an integer from 1 to ${maxSize}` });
 }
 
 /** No encoder and no dimension of a head comes near; what is larger is a damaged number. */
@@ -156,9 +161,9 @@ const maxSize = 10_000_000;
 function distinct<T extends string | number>(values: readonly T[], place: string): readonly T[] {
   const seen = new Set<T>();
   for (const value of values) {
-    if (seen.has(value)) throw torchRefusal(place, `found ${describe(value)} twice, wanted it once`);
+    if (seen.has(value)) throw torchRefusal(place, { found: `${describe(value)} twice`, wanted: "it once" });
     seen.add(value);
   }
   if (values.length > 0) return values;
-  throw torchRefusal(place, "found an empty list, wanted at least one member");
+  throw torchRefusal(place, { found: "an empty list", wanted: "at least one member" });
 }

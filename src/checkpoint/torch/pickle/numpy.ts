@@ -1,6 +1,7 @@
 // numpy's types, arrays and scalars as they stand in a pickle, built from their states.
 
 import { bytesPerValue } from "../../safetensors-header.js";
+import { pickleRefusal } from "../torch-refusal.js";
 import {
   describe,
   type NumpyArray,
@@ -8,9 +9,8 @@ import {
   type NumpyScalarType,
   PickleTuple,
   type PickleValue,
-  pickleRefusal,
   StridedArray,
-} from "./values.js";
+} from "./pickle-values.js";
 
 const scalarTypes: ReadonlyMap<PickleValue | undefined, NumpyScalarType> = new Map([
   ["f8", "F64"],
@@ -26,7 +26,7 @@ export const maxDimensions = 8;
 export function dtypeOf([name, align, copy, ...rest]: readonly PickleValue[]): NumpyDtype {
   const type = scalarTypes.get(name);
   if (type === undefined || align !== false || copy !== true || rest.length !== 0) {
-    throw pickleRefusal(`found numpy's type ${describe(name)}, wanted f8, f4, f2, i8, i4 or b1`);
+    throw pickleRefusal(`numpy's type ${describe(name)}`, "f8, f4, f2, i8, i4 or b1");
   }
   return new NumpyDtype(type);
 }
@@ -35,12 +35,13 @@ export function dtypeOf([name, align, copy, ...rest]: readonly PickleValue[]): N
 export function fillDtype(target: NumpyDtype, state: PickleValue): void {
   const [version, order, ...rest] = state instanceof PickleTuple ? state.items : [];
   if (target.isComplete || version !== 3 || !areExactly(rest, [null, null, null, -1, -1, 0])) {
-    throw pickleRefusal("found a numpy type with fields or a state of its own, wanted a plain one");
+    throw pickleRefusal("a numpy type with fields or a state of its own", "a plain one");
   }
   const wanted = target.dtype === "BOOL" ? "|" : "<";
   if (order !== wanted) {
     throw pickleRefusal(
-      `found numpy's byte order ${describe(order)}, wanted ${wanted}`,
+      `numpy's byte order ${describe(order)}`,
+      wanted,
       "save it again on a little-endian machine",
     );
   }
@@ -51,22 +52,20 @@ export function fillDtype(target: NumpyDtype, state: PickleValue): void {
 export function fillArray(target: NumpyArray, state: PickleValue): void {
   const [version, shape, type, isFortran, data, ...rest] = state instanceof PickleTuple ? state.items : [];
   if (target.content !== null || version !== 1 || !(shape instanceof PickleTuple) || rest.length !== 0) {
-    throw pickleRefusal("found an array with a state of another kind, wanted numpy's version 1");
+    throw pickleRefusal("an array with a state of another kind", "numpy's version 1");
   }
   if (!(type instanceof NumpyDtype) || !type.isComplete || typeof isFortran !== "boolean") {
-    throw pickleRefusal("found an array without its type, wanted one");
+    throw pickleRefusal("an array without its type", "one");
   }
-  if (!(data instanceof Uint8Array)) throw pickleRefusal(`found ${describe(data)} for numbers, wanted bytes`);
+  if (!(data instanceof Uint8Array)) throw pickleRefusal(`${describe(data)} for numbers`, "bytes");
   const { dtype } = type;
   if (dtype === "I32" || dtype === "BOOL") {
-    throw pickleRefusal("found an array of numpy's type i4 or b1, wanted f8, f4, f2 or i8");
+    throw pickleRefusal("an array of numpy's type i4 or b1", "f8, f4, f2 or i8");
   }
   const sizes = sizesOf(shape);
   const count = sizes.reduce((product, size) => product * size, 1);
   if (data.length !== count * bytesPerValue[dtype]) {
-    throw pickleRefusal(
-      `found an array [${sizes}] ${dtype} of ${data.length} bytes, wanted as many as it holds`,
-    );
+    throw pickleRefusal(`an array [${sizes}] ${dtype} of ${data.length} bytes`, "as many as it holds");
   }
   target.content = new StridedArray(dtype, sizes, stridesOf(sizes, isFortran), data);
 }
@@ -79,10 +78,10 @@ export function scalarOf([type, data, ...rest]: readonly PickleValue[]): number 
     !(data instanceof Uint8Array) ||
     rest.length !== 0
   ) {
-    throw pickleRefusal("found a numpy scalar of another kind, wanted its type and bytes");
+    throw pickleRefusal("a numpy scalar of another kind", "its type and bytes");
   }
   const size = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, BOOL: 1 }[type.dtype];
-  if (data.length !== size) throw pickleRefusal(`found a scalar of ${data.length} bytes, wanted ${size}`);
+  if (data.length !== size) throw pickleRefusal(`a scalar of ${data.length} bytes`, `${size}`);
   const view = new DataView(data.buffer, data.byteOffset, size);
   if (type.dtype === "F64") return view.getFloat64(0, true);
   if (type.dtype === "F32") return view.getFloat32(0, true);
@@ -90,7 +89,7 @@ export function scalarOf([type, data, ...rest]: readonly PickleValue[]): number 
   if (type.dtype === "BOOL") return view.getUint8(0) !== 0;
   const integer = type.dtype === "I64" ? Number(view.getBigInt64(0, true)) : Number.NaN;
   if (Number.isSafeInteger(integer)) return integer;
-  throw pickleRefusal("found a scalar of type f2 or beyond 2^53, wanted a common number");
+  throw pickleRefusal("a scalar of type f2 or beyond 2^53", "a common number");
 }
 
 /** The dimensions in a tuple: positive integers whose product is exact. */
@@ -98,15 +97,13 @@ export function sizesOf(shape: PickleTuple): number[] {
   let count = 1;
   const sizes = shape.items.map((size) => {
     if (typeof size !== "number" || !Number.isSafeInteger(size) || size < 1) {
-      throw pickleRefusal(`found the dimension ${describe(size)}, wanted a positive integer`);
+      throw pickleRefusal(`the dimension ${describe(size)}`, "a positive integer");
     }
     count *= size;
     return size;
   });
   if (sizes.length > maxDimensions || !Number.isSafeInteger(count)) {
-    throw pickleRefusal(
-      `found a shape of ${sizes.length} dimensions or beyond 2^53 values, wanted a smaller one`,
-    );
+    throw pickleRefusal(`a shape of ${sizes.length} dimensions or beyond 2^53 values`, "a smaller one");
   }
   return sizes;
 }

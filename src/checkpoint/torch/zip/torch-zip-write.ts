@@ -1,5 +1,5 @@
 // Writes a zip as torch.save does: stored entries, each one's bytes at a multiple of 64. Pure.
-import { crc32 } from "./checksum.js";
+import { crc32 } from "node:zlib";
 
 /** torch maps storages into memory and wants their bytes aligned. */
 const alignment = 64;

@@ -7,7 +7,7 @@ const cost = "cost_per_m_input_tokens";
  * Price of a million input tokens by output name; null unless every output has one. llm-router trains on a pool without
  * targets too, or with targets for some of its models: nothing but the choice by cost needs them.
  */
-export function readPool(
+export function readCosts(
   pool: Fields,
   outputNames: readonly string[],
   encoderName: string,
@@ -21,10 +21,7 @@ export function readPool(
     const target = Fields.of(value, pool.placeOf(`targets.${index}`));
     const name = target.text("name");
     if (!outputNames.includes(name) || costs.has(name)) {
-      throw target.refusal(
-        "name",
-        "found a target that is none of model_names or a second time, wanted each once",
-      );
+      throw target.refusal("name", "a target that is none of model_names or a second time", "each once");
     }
     if (target.has("encoder")) target.expect("encoder", encoderName);
     const isPriced = target.has(cost) && target.take(cost) !== null;

@@ -2,18 +2,17 @@
 
 import { show } from "../../safetensors-cursor.js";
 import { bytesPerValue, type Dtype } from "../../safetensors-header.js";
+import { distrust, pickleRefusal } from "../torch-refusal.js";
 import { sizesOf } from "./numpy.js";
 import {
   describe,
-  distrust,
   Global,
   OrderedDict,
   PickleTuple,
   type PickleValue,
-  pickleRefusal,
   Storage,
   StridedArray,
-} from "./values.js";
+} from "./pickle-values.js";
 
 const storageTypes: ReadonlyMap<string, Dtype> = new Map([
   ["torch.FloatStorage", "F32"],
@@ -34,17 +33,15 @@ export class StorageShelf {
     const [kind, type, key, device, count, ...rest] = id instanceof PickleTuple ? id.items : [];
     const dtype = type instanceof Global ? storageTypes.get(type.name) : undefined;
     if (kind !== "storage" || dtype === undefined || typeof device !== "string" || rest.length !== 0) {
-      throw pickleRefusal(`found a persistent id of ${describe(type)}, wanted a tensor's storage`, distrust);
+      throw pickleRefusal(`a persistent id of ${describe(type)}`, "a tensor's storage", distrust);
     }
     const data = typeof key === "string" ? this.storages.get(key) : undefined;
     if (typeof key !== "string" || data === undefined) {
-      throw pickleRefusal(`found a storage ${describe(key)} that the file lacks, wanted one of data/`);
+      throw pickleRefusal(`a storage ${describe(key)} that the file lacks`, "one of data/");
     }
     const wanted = data.length / bytesPerValue[dtype];
     if (count !== wanted) {
-      throw pickleRefusal(
-        `found storage ${show(key)} with ${describe(count)} values ${dtype}, wanted ${wanted}`,
-      );
+      throw pickleRefusal(`storage ${show(key)} with ${describe(count)} values ${dtype}`, `${wanted}`);
     }
     this.used.add(key);
     return new Storage(dtype, data);
@@ -52,8 +49,7 @@ export class StorageShelf {
 
   checkAllUsed(): void {
     const unused = [...this.storages.keys()].find((key) => !this.used.has(key));
-    if (unused !== undefined)
-      throw pickleRefusal(`found the storage ${show(unused)} unused, wanted all used`);
+    if (unused !== undefined) throw pickleRefusal(`the storage ${show(unused)} unused`, "all used");
   }
 }
 
@@ -61,10 +57,10 @@ export class StorageShelf {
 export function rebuildTensor(args: readonly PickleValue[]): StridedArray {
   const [storage, offset, size, stride, requiresGrad, hooks, ...rest] = args;
   if (!(storage instanceof Storage) || !(size instanceof PickleTuple) || !(stride instanceof PickleTuple)) {
-    throw pickleRefusal("found a tensor without storage, sizes or strides, wanted them");
+    throw pickleRefusal("a tensor without storage, sizes or strides", "them");
   }
   const isPlain = typeof requiresGrad === "boolean" && hooks instanceof OrderedDict && hooks.size === 0;
-  if (!isPlain || rest.length !== 0) throw pickleRefusal("found a tensor with hooks, wanted none", distrust);
+  if (!isPlain || rest.length !== 0) throw pickleRefusal("a tensor with hooks", "none", distrust);
   const sizes = sizesOf(size);
   const strides = stride.items.map(distanceOf);
   const begin = distanceOf(offset);
@@ -78,7 +74,8 @@ export function rebuildTensor(args: readonly PickleValue[]): StridedArray {
   // more values than the storage holds would be a small file that grows
   if (strides.length !== sizes.length || last >= available || count > available) {
     throw pickleRefusal(
-      `found a tensor [${sizes}] with strides [${strides}] from ${begin}, wanted it within ${available} values`,
+      `a tensor [${sizes}] with strides [${strides}] from ${begin}`,
+      `it within ${available} values`,
     );
   }
   return new StridedArray(storage.dtype, sizes, strides, storage.data.subarray(begin * bytes));
@@ -86,5 +83,5 @@ export function rebuildTensor(args: readonly PickleValue[]): StridedArray {
 
 function distanceOf(value: PickleValue | undefined): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw pickleRefusal(`found the offset or stride ${describe(value)}, wanted an integer from 0`);
+  throw pickleRefusal(`the offset or stride ${describe(value)}`, "an integer from 0");
 }

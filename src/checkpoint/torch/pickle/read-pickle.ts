@@ -1,12 +1,14 @@
 // The restricted pickle machine: data.pkl → plain values. It imports nothing, calls nothing that a file names and has
 // no switch that would change that: what Python builds by a call is built by pickle-objects.ts out of a closed list,
 // anything else is refused by its name. Opcodes: those that torch.save writes (protocol 2) and protocols 3 and 4.
-import { PickleCursor } from "./cursor.js";
-import { checkNesting } from "./nesting.js";
-import { PickleObjects } from "./objects.js";
-import { opcodeName } from "./opcodes.js";
-import { PickleStack } from "./stack.js";
-import { distrust, LongText, PickleTuple, type PickleValue, pickleRefusal } from "./values.js";
+
+import { distrust, pickleRefusal } from "../torch-refusal.js";
+import { checkNesting } from "./check-nesting.js";
+import { opcodeName } from "./opcode-name.js";
+import { PickleCursor } from "./pickle-cursor.js";
+import { PickleObjects } from "./pickle-objects.js";
+import { PickleStack } from "./pickle-stack.js";
+import { LongText, PickleTuple, type PickleValue } from "./pickle-values.js";
 
 /** A head of 100 members with 10 layers each takes 50,000. */
 const maxSteps = 500_000;
@@ -47,30 +49,27 @@ class PickleMachine {
   }
 
   run(): PickleValue {
-    if (this.cursor.uint8() !== 0x80) throw pickleRefusal("found no protocol number, wanted a pickle");
+    if (this.cursor.uint8() !== 0x80) throw pickleRefusal("no protocol number", "a pickle");
     const protocol = this.cursor.uint8();
     if (protocol < 2 || protocol > 4) {
-      throw pickleRefusal(
-        `found protocol ${protocol}, wanted 2 to 4`,
-        "save it again with pickle_protocol=2",
-      );
+      throw pickleRefusal(`protocol ${protocol}`, "2 to 4", "save it again with pickle_protocol=2");
     }
     for (let step = 0; step < maxSteps; step++) {
       const opcode = this.cursor.uint8();
       if (opcode === stop) return this.end();
       const operation = operations.get(opcode);
       if (operation === undefined) {
-        throw pickleRefusal(`found the opcode ${opcodeName(opcode)}, wanted those of torch.save`, distrust);
+        throw pickleRefusal(`the opcode ${opcodeName(opcode)}`, "those of torch.save", distrust);
       }
       operation(this);
     }
-    throw pickleRefusal(`found more than ${maxSteps} opcodes, wanted at most that many`);
+    throw pickleRefusal(`more than ${maxSteps} opcodes`, "at most that many");
   }
 
   /** Pushes what holds others, or is an object of its own, and so costs more memory than its opcode. */
   create(value: PickleValue): void {
     if (this.containersLeft-- === 0) {
-      throw pickleRefusal("found more containers than any checkpoint of its size, wanted fewer");
+      throw pickleRefusal("more containers than any checkpoint of its size", "fewer");
     }
     this.stack.push(value);
   }
@@ -83,13 +82,13 @@ class PickleMachine {
     try {
       this.stack.push(this.decoder.decode(bytes));
     } catch {
-      throw pickleRefusal("found a text that is not UTF-8, wanted UTF-8");
+      throw pickleRefusal("a text that is not UTF-8", "UTF-8");
     }
   }
 
   append(values: readonly PickleValue[]): void {
     const list = this.stack.top();
-    if (!Array.isArray(list)) throw pickleRefusal("found members for what is no list, wanted a list");
+    if (!Array.isArray(list)) throw pickleRefusal("members for what is no list", "a list");
     if (list.length + values.length > maxMembers) throw tooMany();
     for (const value of values) list.push(value);
   }
@@ -97,17 +96,17 @@ class PickleMachine {
   setItems(values: readonly PickleValue[]): void {
     const dict = this.stack.top();
     if (!(dict instanceof Map) || values.length % 2 !== 0) {
-      throw pickleRefusal("found keys for what is no dict, or a key without a value, wanted neither");
+      throw pickleRefusal("keys for what is no dict, or a key without a value", "neither");
     }
     if (dict.size + values.length / 2 > maxMembers) throw tooMany();
     for (let index = 0; index < values.length; index += 2) {
       const key = values[index];
       if (typeof key !== "string" && !(typeof key === "number" && Number.isSafeInteger(key))) {
-        throw pickleRefusal("found a key that is neither a text nor an integer, wanted one");
+        throw pickleRefusal("a key that is neither a text nor an integer", "one");
       }
       // harmless in a Map, but a trap for whoever copies keys into an object
-      if (key === "__proto__") throw pickleRefusal('found the key "__proto__", wanted any other');
-      if (dict.has(key)) throw pickleRefusal("found a key twice in one dict, wanted it once");
+      if (key === "__proto__") throw pickleRefusal('the key "__proto__"', "any other");
+      if (dict.has(key)) throw pickleRefusal("a key twice in one dict", "it once");
       dict.set(key, values[index + 1]!);
     }
   }
@@ -126,7 +125,7 @@ class PickleMachine {
 
   private end(): PickleValue {
     if (this.cursor.bytesLeft !== 0) {
-      throw pickleRefusal(`found ${this.cursor.bytesLeft} bytes behind the pickle, wanted none`);
+      throw pickleRefusal(`${this.cursor.bytesLeft} bytes behind the pickle`, "none");
     }
     this.objects.checkAllUsed();
     return this.stack.result();
@@ -134,7 +133,7 @@ class PickleMachine {
 }
 
 function tooMany(): Error {
-  return pickleRefusal(`found more than ${maxMembers} members in one list or dict, wanted at most that many`);
+  return pickleRefusal(`more than ${maxMembers} members in one list or dict`, "at most that many");
 }
 
 type Operation = (machine: PickleMachine) => void;

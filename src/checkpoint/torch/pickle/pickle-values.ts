@@ -2,7 +2,6 @@
 // that Python would build by calling something is one of the few closed shapes here.
 import { show } from "../../safetensors-cursor.js";
 import type { Dtype } from "../../safetensors-header.js";
-import { torchRefusal } from "../torch-refusal.js";
 
 export type PickleValue =
   | null
@@ -79,14 +78,6 @@ export class ObjectBag {
   attributes: PickleDict | null = null;
 
   constructor(readonly className: string) {}
-}
-
-/** What to do about a pickle that asks for what no checkpoint needs. */
-export const distrust = "nothing of it was run; do not trust this file";
-
-/** The error for a data.pkl that is not as it should be. */
-export function pickleRefusal(finding: string, remedy?: string): Error {
-  return torchRefusal("data.pkl", finding, remedy);
 }
 
 /** A value in a few words, for a message. */

@@ -1,7 +1,7 @@
 // The directory of a zip file as torch.save writes one: entries stored one behind the other, directory, zip64 end
 // record, end record. Every length and offset is checked against the file before it is followed; reads no entry.
 import { show } from "../../safetensors-cursor.js";
-import { torchRefusal } from "../torch-refusal.js";
+import { zipRefusal } from "../torch-refusal.js";
 
 /** One entry as the directory describes it. */
 export interface ZipEntry {
@@ -44,24 +44,18 @@ export function readDirectory(view: DataView): ZipDirectory {
     place = next;
   }
   if (place !== end) {
-    throw refusal(
-      `found a directory of ${place - begin} bytes, wanted the ${end - begin} it is said to have`,
-    );
+    throw zipRefusal(`a directory of ${place - begin} bytes`, `the ${end - begin} it is said to have`);
   }
   return { entries, begin };
-}
-
-/** The error for a zip file that is not as torch.save writes it. */
-export function refusal(finding: string, remedy?: string): Error {
-  return torchRefusal("torch zip", finding, remedy);
 }
 
 /** Where the directory lies, from the end record and, as torch always writes one, the zip64 end record before it. */
 function readEnd(view: DataView): { count: number; begin: number; end: number } {
   const place = view.byteLength - endBytes;
   if (place < 0 || view.getUint32(place, true) !== signatures.end) {
-    throw refusal(
-      "found no end record in the last 22 bytes, wanted a zip file as torch.save writes it",
+    throw zipRefusal(
+      "no end record in the last 22 bytes",
+      "a zip file as torch.save writes it",
       "restore the file from its original; one of torch before 1.6 must be saved again",
     );
   }
@@ -69,15 +63,15 @@ function readEnd(view: DataView): { count: number; begin: number; end: number } 
   const size = view.getUint32(place + 12, true);
   const begin = view.getUint32(place + 16, true);
   if (view.getUint32(place + 4, true) !== 0 || view.getUint16(place + 8, true) !== count) {
-    throw refusal("found a part of a zip file in several parts, wanted it in one");
+    throw zipRefusal("a part of a zip file in several parts", "it in one");
   }
-  if (view.getUint16(place + 20, true) !== 0) throw refusal("found a comment, wanted none");
-  if (count > maxEntries) throw refusal(`found ${count} entries, wanted at most ${maxEntries}`);
+  if (view.getUint16(place + 20, true) !== 0) throw zipRefusal("a comment", "none");
+  if (count > maxEntries) throw zipRefusal(`${count} entries`, `at most ${maxEntries}`);
   const hasZip64 =
     place >= zip64LocatorBytes && view.getUint32(place - zip64LocatorBytes, true) === signatures.zip64Locator;
   const end = hasZip64 ? checkZip64End(view, place - zip64LocatorBytes, [count, size, begin]) : place;
   if (begin + size !== end) {
-    throw refusal(`found a directory from ${begin} to ${begin + size}, wanted it to end at ${end}`);
+    throw zipRefusal(`a directory from ${begin} to ${begin + size}`, `it to end at ${end}`);
   }
   return { count, begin, end };
 }
@@ -97,35 +91,36 @@ function checkZip64End(view: DataView, locator: number, wanted: readonly number[
     view.getUint32(place + 20, true) === 0 &&
     read(24) === wanted[0] &&
     [read(32), read(40), read(48)].join() === wanted.join();
-  if (!agrees) throw refusal("found two end records that do not agree, wanted them to");
+  if (!agrees) throw zipRefusal("two end records that do not agree", "them to");
   return place;
 }
 
 function readEntry(view: DataView, place: number, end: number): { entry: ZipEntry; next: number } {
   if (place + entryBytes > end || view.getUint32(place, true) !== signatures.entry) {
-    throw refusal(`found no entry at byte ${place} of the directory, wanted one`);
+    throw zipRefusal(`no entry at byte ${place} of the directory`, "one");
   }
   const nameLength = view.getUint16(place + 28, true);
   const next = place + entryBytes + nameLength + view.getUint16(place + 30, true);
-  if (next > end) throw refusal("found an entry that reaches past the directory, wanted it inside");
+  if (next > end) throw zipRefusal("an entry that reaches past the directory", "it inside");
   if (nameLength > maxNameBytes) {
-    throw refusal(`found a name of ${nameLength} bytes, wanted at most ${maxNameBytes}`);
+    throw zipRefusal(`a name of ${nameLength} bytes`, `at most ${maxNameBytes}`);
   }
   const nameBegin = place + entryBytes;
   const name = decodeName(new Uint8Array(view.buffer, view.byteOffset + nameBegin, nameLength));
   const flags = view.getUint16(place + 8, true);
   const method = view.getUint16(place + 10, true);
   const size = view.getUint32(place + 24, true);
-  if (flags & 1) throw refusal(`found the entry ${show(name)} encrypted, wanted it plain`);
-  if (flags & ~knownFlags) throw refusal(`found flags ${flags} of ${show(name)}, wanted none but 2056`);
+  if (flags & 1) throw zipRefusal(`the entry ${show(name)} encrypted`, "it plain");
+  if (flags & ~knownFlags) throw zipRefusal(`flags ${flags} of ${show(name)}`, "none but 2056");
   if (method !== 0 || view.getUint32(place + 20, true) !== size) {
-    throw refusal(
-      `found the entry ${show(name)} compressed, wanted it stored`,
+    throw zipRefusal(
+      `the entry ${show(name)} compressed`,
+      "it stored",
       "unpack it and save it with torch.save",
     );
   }
   if (view.getUint16(place + 32, true) !== 0 || view.getUint16(place + 34, true) !== 0) {
-    throw refusal(`found a comment or a part number at ${show(name)}, wanted none`);
+    throw zipRefusal(`a comment or a part number at ${show(name)}`, "none");
   }
   const crc = view.getUint32(place + 16, true);
   const begin = view.getUint32(place + 42, true);
@@ -136,6 +131,6 @@ function decodeName(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw refusal("found a name that is not UTF-8, wanted UTF-8");
+    throw zipRefusal("a name that is not UTF-8", "UTF-8");
   }
 }

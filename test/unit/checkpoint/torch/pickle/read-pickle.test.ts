@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { opcodeName } from "../../../../../src/checkpoint/torch/pickle/opcodes.js";
-import { readPickle } from "../../../../../src/checkpoint/torch/pickle/pickle.js";
+import { opcodeName } from "../../../../../src/checkpoint/torch/pickle/opcode-name.js";
 import {
   NumpyArray,
   ObjectBag,
   type PickleTuple,
   StridedArray,
-} from "../../../../../src/checkpoint/torch/pickle/values.js";
+} from "../../../../../src/checkpoint/torch/pickle/pickle-values.js";
+import { readPickle } from "../../../../../src/checkpoint/torch/pickle/read-pickle.js";
 import { parseTorchCheckpoint } from "../../../../../src/checkpoint/torch/torch-checkpoint.js";
 import { fixturePath } from "../../../../support/fixtures.js";
 import { refusal } from "../../../../support/refusal.js";

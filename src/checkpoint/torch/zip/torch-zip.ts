@@ -1,9 +1,10 @@
 // Reads the zip file that torch.save writes: one pickle and the storages of its tensors, all under CRC-32. The reader
 // trusts no byte and copies none; what the pickle means is pickle.ts's. A hole, an overlap, an entry that torch does
 // not write or a repeated name is refused, so that no other reader can see another file in the same bytes.
+import { crc32 } from "node:zlib";
 import { show } from "../../safetensors-cursor.js";
-import { crc32 } from "./checksum.js";
-import { readDirectory, refusal, type ZipDirectory, type ZipEntry } from "./directory.js";
+import { zipRefusal } from "../torch-refusal.js";
+import { readDirectory, type ZipDirectory, type ZipEntry } from "./zip-directory.js";
 
 export interface TorchZip {
   /** the bytes of data.pkl */
@@ -22,7 +23,7 @@ const entryNames =
 /** @throws JudgeError `checkpoint` for every file that is not exactly as torch.save writes it */
 export function parseTorchZip(file: Uint8Array): TorchZip {
   if (file.byteLength > maxFileBytes) {
-    throw refusal(`found a file of ${file.byteLength} bytes, wanted at most ${maxFileBytes}`);
+    throw zipRefusal(`a file of ${file.byteLength} bytes`, `at most ${maxFileBytes}`);
   }
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const directory = readDirectory(view);
@@ -32,26 +33,25 @@ export function parseTorchZip(file: Uint8Array): TorchZip {
   directory.entries.forEach((entry, index) => {
     const name = splitName(entry.name);
     if (name.folder !== folder) {
-      throw refusal(
-        `found entries in the folders ${show(folder)} and ${show(name.folder)}, wanted one folder`,
-      );
+      throw zipRefusal(`entries in the folders ${show(folder)} and ${show(name.folder)}`, "one folder");
     }
-    if (files.has(name.file)) throw refusal(`found the entry ${show(entry.name)} twice, wanted it once`);
+    if (files.has(name.file)) throw zipRefusal(`the entry ${show(entry.name)} twice`, "it once");
     const content = readEntry(view, directory, index);
     files.set(name.file, content);
     if (name.key !== null) storages.set(name.key, content);
   });
   checkFormat(files);
   const pickle = files.get("data.pkl");
-  if (pickle === undefined) throw refusal("found no entry data.pkl, wanted a file that torch.save wrote");
+  if (pickle === undefined) throw zipRefusal("no entry data.pkl", "a file that torch.save wrote");
   return { pickle, storages };
 }
 
 function splitName(name: string): { folder: string; file: string; key: string | null } {
   const { folder, file, key } = entryNames.exec(name)?.groups ?? {};
   if (folder === undefined || file === undefined || folder === "." || folder === "..") {
-    throw refusal(
-      `found the entry ${show(name)}, wanted NAME/data.pkl, NAME/data/0 … and their like`,
+    throw zipRefusal(
+      `the entry ${show(name)}`,
+      "NAME/data.pkl, NAME/data/0 … and their like",
       "use a file that torch.save wrote",
     );
   }
@@ -63,17 +63,15 @@ function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: numb
   const entry = entries[index]!;
   const end = entries[index + 1]?.begin ?? begin;
   // with every entry from where the last one ended to where the next begins, none overlaps and none is hidden
-  if (index === 0 && entry.begin !== 0) throw refusal("found bytes before the first entry, wanted none");
-  if (end > begin) throw refusal(`found the entry ${show(entry.name)} in the directory, wanted it before`);
+  if (index === 0 && entry.begin !== 0) throw zipRefusal("bytes before the first entry", "none");
+  if (end > begin) throw zipRefusal(`the entry ${show(entry.name)} in the directory`, "it before");
   const dataBegin = checkHeader(view, entry, end);
   const dataEnd = dataBegin + entry.size;
-  if (dataEnd > end) throw refusal(`found the entry ${show(entry.name)} past its end, wanted no overlap`);
+  if (dataEnd > end) throw zipRefusal(`the entry ${show(entry.name)} past its end`, "no overlap");
   checkDescriptor(view, entry, dataEnd, end);
   const content = new Uint8Array(view.buffer, view.byteOffset + dataBegin, entry.size);
   if (crc32(content) !== entry.crc) {
-    throw refusal(
-      `found the entry ${show(entry.name)} with another CRC-32 than its own, wanted it unchanged`,
-    );
+    throw zipRefusal(`the entry ${show(entry.name)} with another CRC-32 than its own`, "it unchanged");
   }
   return content;
 }
@@ -82,7 +80,7 @@ function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: numb
 function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
   const { begin, nameBegin, nameLength, flags, crc, size } = entry;
   if (begin + headerBytes + nameLength > end || view.getUint32(begin, true) !== signatures.header) {
-    throw refusal(`found no header of ${show(entry.name)} at byte ${begin}, wanted one`);
+    throw zipRefusal(`no header of ${show(entry.name)} at byte ${begin}`, "one");
   }
   const sizes = [14, 18, 22].map((offset) => view.getUint32(begin + offset, true)).join();
   const isLater = (flags & 8) !== 0 && sizes === "0,0,0";
@@ -94,7 +92,7 @@ function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
     view.getUint16(begin + 26, true) === nameLength &&
     foundName.every((byte, index) => byte === wantedName[index]) &&
     (isLater || sizes === [crc, size, size].join());
-  if (!agrees) throw refusal(`found two headers of ${show(entry.name)} that do not agree, wanted them to`);
+  if (!agrees) throw zipRefusal(`two headers of ${show(entry.name)} that do not agree`, "them to");
   return begin + headerBytes + nameLength + view.getUint16(begin + 28, true);
 }
 
@@ -103,9 +101,7 @@ function checkDescriptor(view: DataView, { name, flags, crc, size }: ZipEntry, b
   const length = end - begin;
   const wanted = (flags & 8) === 0 ? [0] : [16, 24];
   if (!wanted.includes(length)) {
-    throw refusal(
-      `found ${length} bytes behind the entry ${show(name)}, wanted ${wanted.join(" or ")}: a hole`,
-    );
+    throw zipRefusal(`${length} bytes behind the entry ${show(name)}`, `${wanted.join(" or ")}: a hole`);
   }
   if (length === 0) return;
   const read = (offset: number) =>
@@ -115,7 +111,7 @@ function checkDescriptor(view: DataView, { name, flags, crc, size }: ZipEntry, b
     view.getUint32(begin, true) === signatures.descriptor &&
     view.getUint32(begin + 4, true) === crc &&
     sizes.every((found) => found === size);
-  if (!agrees) throw refusal(`found two sizes of ${show(name)} that do not agree, wanted them to`);
+  if (!agrees) throw zipRefusal(`two sizes of ${show(name)} that do not agree`, "them to");
 }
 
 function checkFormat(files: ReadonlyMap<string, Uint8Array>): void {
@@ -124,10 +120,10 @@ function checkFormat(files: ReadonlyMap<string, Uint8Array>): void {
     return content && String.fromCharCode(...content.subarray(0, 20)).trim();
   };
   const version = text("version");
-  if (version !== "3") throw refusal(`found version ${show(version ?? "")}, wanted 3`);
+  if (version !== "3") throw zipRefusal(`version ${show(version ?? "")}`, "3");
   // torch before 2.1 did not write it; what it ran on was little-endian
   const order = text("byteorder") ?? "little";
   if (order !== "little") {
-    throw refusal(`found the byte order ${show(order)}, wanted little`, "save it again on a common machine");
+    throw zipRefusal(`the byte order ${show(order)}`, "little", "save it again on a common machine");
   }
 }

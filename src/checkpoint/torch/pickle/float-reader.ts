@@ -4,7 +4,7 @@ import type { Linear } from "../../../head/weights.js";
 import { toFloat32 } from "../../safetensors.js";
 import { bytesPerValue } from "../../safetensors-header.js";
 import type { Fields } from "./fields.js";
-import { describe, NumpyArray, StridedArray } from "./values.js";
+import { describe, NumpyArray, StridedArray } from "./pickle-values.js";
 
 /** Reads each array of a file once. */
 export class FloatReader {
@@ -23,24 +23,23 @@ export class FloatReader {
   read(fields: Fields, name: string, shape: readonly number[]): Float32Array {
     const array = arrayOf(fields, name);
     if (array.shape.join() !== shape.join()) {
-      throw fields.refusal(name, `found [${array.shape}], wanted [${shape}]`);
+      throw fields.refusal(name, `[${array.shape}]`, `[${shape}]`);
     }
     this.valuesLeft -= shape.reduce((product, size) => product * size, 1);
     if (this.valuesLeft < 0) {
-      throw fields.refusal(name, "found bytes used again and again, wanted each used once");
+      throw fields.refusal(name, "bytes used again and again", "each used once");
     }
     const values = toContiguous(array);
-    if (values === null)
-      throw fields.refusal(name, `found ${array.dtype} out of order, wanted it contiguous`);
+    if (values === null) throw fields.refusal(name, `${array.dtype} out of order`, "it contiguous");
     if (values.every(Number.isFinite)) return values;
-    throw fields.refusal(name, "found a value that is no finite float32, wanted finite ones");
+    throw fields.refusal(name, "a value that is no finite float32", "finite ones");
   }
 
   /** As `read`, for what is divided by. */
   readScale(fields: Fields, name: string, size: number): Float32Array {
     const values = this.read(fields, name, [size]);
     if (values.every((value) => value > 0)) return values;
-    throw fields.refusal(name, "found a value ≤ 0 as float32, wanted all above");
+    throw fields.refusal(name, "a value ≤ 0 as float32", "all above");
   }
 
   /** NAME.weight [outputSize, inputSize] and NAME.bias [outputSize] */
@@ -56,10 +55,7 @@ export function shapeOf(fields: Fields, name: string, dimensions: 2): [number, n
 export function shapeOf(fields: Fields, name: string, dimensions: number): number[] {
   const { shape } = arrayOf(fields, name);
   if (shape.length === dimensions) return [...shape];
-  throw fields.refusal(
-    name,
-    `found [${shape}], wanted ${dimensions} dimension${dimensions === 1 ? "" : "s"}`,
-  );
+  throw fields.refusal(name, `[${shape}]`, `${dimensions} dimension${dimensions === 1 ? "" : "s"}`);
 }
 
 /** A tensor, or the content of a numpy array, of floating-point numbers in 1 or 2 dimensions. */
@@ -68,7 +64,7 @@ function arrayOf(fields: Fields, name: string): StridedArray {
   const array = value instanceof NumpyArray ? value.content : value;
   if (array instanceof StridedArray && array.dtype !== "I64" && [1, 2].includes(array.shape.length))
     return array;
-  throw fields.refusal(name, `found ${describe(value)}, wanted floating-point numbers in 1 or 2 dimensions`);
+  throw fields.refusal(name, describe(value), "floating-point numbers in 1 or 2 dimensions");
 }
 
 /** Row by row; null for an order that is not read. */

@@ -1,5 +1,5 @@
 // Reads a pickle's arguments byte by byte. No length is followed before it was checked against what is left.
-import { pickleRefusal } from "./values.js";
+import { pickleRefusal } from "../torch-refusal.js";
 
 const maxLineBytes = 200;
 
@@ -46,12 +46,12 @@ export class PickleCursor {
   /** LONG1: little-endian two's complement in as many bytes as the first says. */
   long1(): number {
     const length = this.uint8();
-    if (length > 8) throw pickleRefusal(`found an integer of ${length} bytes, wanted at most 8`);
+    if (length > 8) throw pickleRefusal(`an integer of ${length} bytes`, "at most 8");
     let value = 0n;
     for (let index = 0; index < length; index++) value |= BigInt(this.uint8()) << BigInt(8 * index);
     const number = Number(BigInt.asIntN(8 * length, value));
     if (Number.isSafeInteger(number)) return number;
-    throw pickleRefusal("found an integer beyond 2^53, wanted a smaller one");
+    throw pickleRefusal("an integer beyond 2^53", "a smaller one");
   }
 
   /** The next bytes, as a view. */
@@ -65,13 +65,13 @@ export class PickleCursor {
     const begin = this.position;
     while (this.uint8() !== 0x0a) {
       if (this.position - begin > maxLineBytes) {
-        throw pickleRefusal(`found a name of more than ${maxLineBytes} bytes, wanted a shorter one`);
+        throw pickleRefusal(`a name of more than ${maxLineBytes} bytes`, "a shorter one");
       }
     }
     const bytes = new Uint8Array(this.view.buffer, this.view.byteOffset + begin, this.position - begin - 1);
     const text = String.fromCharCode(...bytes);
     if (/^[!-~]+$/.test(text)) return text;
-    throw pickleRefusal("found a name that is not printable ASCII, wanted one that is");
+    throw pickleRefusal("a name that is not printable ASCII", "one that is");
   }
 
   private advance(length: number): number {
@@ -82,6 +82,6 @@ export class PickleCursor {
   }
 
   private tooShort(length: string): Error {
-    return pickleRefusal(`found ${this.bytesLeft} bytes left, wanted ${length}`);
+    return pickleRefusal(`${this.bytesLeft} bytes left`, `${length}`);
   }
 }

@@ -1,5 +1,6 @@
 // The stack, marks and memo of the pickle machine, each with a cap. Knows no opcode.
-import { type PickleValue, pickleRefusal } from "./values.js";
+import { pickleRefusal } from "../torch-refusal.js";
+import type { PickleValue } from "./pickle-values.js";
 
 /** Python writes at most 1,000 members at a time, two values each. */
 const maxStack = 10_000;
@@ -14,7 +15,7 @@ export class PickleStack {
 
   push(value: PickleValue): void {
     if (this.values.length === maxStack) {
-      throw pickleRefusal(`found more than ${maxStack} values on the stack, wanted at most that many`);
+      throw pickleRefusal(`more than ${maxStack} values on the stack`, "at most that many");
     }
     this.values.push(value);
   }
@@ -29,14 +30,14 @@ export class PickleStack {
   top(): PickleValue {
     const value = this.values.at(-1);
     if (value === undefined || this.values.length <= (this.marks.at(-1) ?? 0)) {
-      throw pickleRefusal("found an opcode that takes more than the stack holds, wanted a whole pickle");
+      throw pickleRefusal("an opcode that takes more than the stack holds", "a whole pickle");
     }
     return value;
   }
 
   mark(): void {
     if (this.marks.length === maxMarks) {
-      throw pickleRefusal(`found more than ${maxMarks} open marks, wanted at most that many`);
+      throw pickleRefusal(`more than ${maxMarks} open marks`, "at most that many");
     }
     this.marks.push(this.values.length);
   }
@@ -44,22 +45,22 @@ export class PickleStack {
   /** Takes all above the last mark, and the mark. */
   popMark(): PickleValue[] {
     const height = this.marks.pop();
-    if (height === undefined)
-      throw pickleRefusal("found an opcode that takes all above a mark, wanted one before it");
+    if (height === undefined) throw pickleRefusal("an opcode that takes all above a mark", "one before it");
     return this.values.splice(height);
   }
 
   /** Keeps the uppermost value; Python numbers what it keeps from 0. */
   memoize(index = this.memo.length): void {
     if (index !== this.memo.length || index === maxMemo) {
-      throw pickleRefusal(`found memo number ${index}, wanted ${this.memo.length} of at most ${maxMemo}`);
+      throw pickleRefusal(`memo number ${index}`, `${this.memo.length} of at most ${maxMemo}`);
     }
     this.memo.push(this.top());
   }
 
   recall(index: number): void {
     const value = this.memo[index];
-    if (value === undefined) throw pickleRefusal(`found memo number ${index} before it was kept`);
+    if (value === undefined)
+      throw pickleRefusal(`memo number ${index} before it was kept`, `a number below ${this.memo.length}`);
     this.push(value);
   }
 
@@ -67,7 +68,7 @@ export class PickleStack {
   result(): PickleValue {
     const [value] = this.values;
     if (value === undefined || this.values.length !== 1 || this.marks.length !== 0) {
-      throw pickleRefusal(`found ${this.values.length} values at the end, wanted 1`);
+      throw pickleRefusal(`${this.values.length} values at the end`, "1");
     }
     return value;
   }

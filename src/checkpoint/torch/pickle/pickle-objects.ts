@@ -2,11 +2,10 @@
 // is not on the list is refused by its name, whatever the file says it is for.
 
 import { show } from "../../safetensors-cursor.js";
+import { distrust, pickleRefusal } from "../torch-refusal.js";
 import { areExactly, dtypeOf, fillArray, fillDtype, scalarOf } from "./numpy.js";
-import { rebuildTensor, StorageShelf } from "./torch.js";
 import {
   describe,
-  distrust,
   Global,
   LongText,
   NumpyArray,
@@ -15,14 +14,14 @@ import {
   OrderedDict,
   PickleTuple,
   type PickleValue,
-  pickleRefusal,
   type Storage,
-} from "./values.js";
+} from "./pickle-values.js";
+import { rebuildTensor, StorageShelf } from "./torch-tensors.js";
 
 type Call = (args: readonly PickleValue[], objects: PickleObjects) => PickleValue;
 
 const noCall: Call = () => {
-  throw pickleRefusal("found a call of what is only a type here, wanted none", distrust);
+  throw pickleRefusal("a call of what is only a type here", "none", distrust);
 };
 
 /** Global → what its call gives. */
@@ -63,7 +62,8 @@ export class PickleObjects {
     // a dot in the second half would make one name out of two halves in two ways
     if (found === null || !calls.has(found) || String(name).includes(".")) {
       throw pickleRefusal(
-        `found the global ${found === null ? "of no name" : show(found)}, wanted those of tensors, numpy arrays and scikit-learn's StandardScaler and PCA`,
+        `the global ${found === null ? "of no name" : show(found)}`,
+        "those of tensors, numpy arrays and scikit-learn's StandardScaler and PCA",
         distrust,
       );
     }
@@ -76,10 +76,7 @@ export class PickleObjects {
   reduce(callable: PickleValue, args: PickleValue): PickleValue {
     const call = callable instanceof Global ? calls.get(callable.name) : undefined;
     if (call === undefined || !(args instanceof PickleTuple)) {
-      throw pickleRefusal(
-        `found a call of ${describe(callable)}, wanted one of a name on the list`,
-        distrust,
-      );
+      throw pickleRefusal(`a call of ${describe(callable)}`, "one of a name on the list", distrust);
     }
     return call(args.items, this);
   }
@@ -88,7 +85,7 @@ export class PickleObjects {
   create(type: PickleValue, args: PickleValue): ObjectBag {
     const className = type instanceof Global ? type.name : "";
     if (!className.startsWith("sklearn.") || !(args instanceof PickleTuple) || args.items.length !== 0) {
-      throw pickleRefusal(`found an object of ${describe(type)}, wanted one of scikit-learn`, distrust);
+      throw pickleRefusal(`an object of ${describe(type)}`, "one of scikit-learn", distrust);
     }
     return new ObjectBag(className);
   }
@@ -100,10 +97,7 @@ export class PickleObjects {
     else if (target instanceof ObjectBag && target.attributes === null && state instanceof Map) {
       target.attributes = state;
     } else if (!(target instanceof OrderedDict && isModuleMetadata(state))) {
-      throw pickleRefusal(
-        `found a state for ${describe(target)}, wanted one for an object without any`,
-        distrust,
-      );
+      throw pickleRefusal(`a state for ${describe(target)}`, "one for an object without any", distrust);
     }
   }
 
@@ -120,14 +114,14 @@ export class PickleObjects {
   /** _codecs.encode(text, "latin1"): the bytes that protocol 2 cannot write as such. */
   encode([text, encoding, ...rest]: readonly PickleValue[]): Uint8Array {
     if (encoding !== "latin1" || rest.length !== 0) {
-      throw pickleRefusal(`found a text to be encoded as ${describe(encoding)}, wanted latin1`, distrust);
+      throw pickleRefusal(`a text to be encoded as ${describe(encoding)}`, "latin1", distrust);
     }
     const size = typeof text === "string" ? text.length : text instanceof LongText ? text.utf8.length : 0;
     this.encodeBudget -= size;
-    if (this.encodeBudget < 0) throw pickleRefusal("found the same bytes again and again, wanted them once");
+    if (this.encodeBudget < 0) throw pickleRefusal("the same bytes again and again", "them once");
     if (typeof text === "string") return latin1OfText(text);
     if (text instanceof LongText) return latin1OfUtf8(text.utf8);
-    throw pickleRefusal(`found ${describe(text)} to be encoded, wanted a text`);
+    throw pickleRefusal(`${describe(text)} to be encoded`, "a text");
   }
 }
 
@@ -162,11 +156,11 @@ function latin1OfUtf8(utf8: Uint8Array): Uint8Array {
 }
 
 function notLatin1(): Error {
-  return pickleRefusal("found a text for bytes that is not latin1, wanted latin1");
+  return pickleRefusal("a text for bytes that is not latin1", "latin1");
 }
 
 function orderedDict(args: readonly PickleValue[]): OrderedDict {
-  if (args.length !== 0) throw pickleRefusal("found an OrderedDict made of something, wanted an empty one");
+  if (args.length !== 0) throw pickleRefusal("an OrderedDict made of something", "an empty one");
   return new OrderedDict();
 }
 
@@ -180,7 +174,7 @@ function newArray([type, shape, kind, ...rest]: readonly PickleValue[]): NumpyAr
     kind instanceof Uint8Array &&
     areExactly([...kind.subarray(0, 2)], [0x62]) &&
     rest.length === 0;
-  if (!isPlain) throw pickleRefusal("found an array of another making, wanted a plain numpy array");
+  if (!isPlain) throw pickleRefusal("an array of another making", "a plain numpy array");
   return new NumpyArray();
 }
 

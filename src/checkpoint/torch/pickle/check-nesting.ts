@@ -1,6 +1,7 @@
 // Demands that what a pickle built is a tree of bounded depth, shared branches allowed: a value that holds itself, or
 // a chain of a million lists, would trip whoever walks it.
-import { ObjectBag, PickleTuple, type PickleValue, pickleRefusal } from "./values.js";
+import { pickleRefusal } from "../torch-refusal.js";
+import { ObjectBag, PickleTuple, type PickleValue } from "./pickle-values.js";
 
 const maxDepth = 64;
 
@@ -15,7 +16,7 @@ function measure(value: PickleValue, depth: number, known: Map<object, number>):
   if (members === null) return 0;
   const knownHeight = known.get(value as object);
   if (depth + (knownHeight ?? 1) > maxDepth) {
-    throw pickleRefusal(`found values nested deeper than ${maxDepth} levels, wanted at most that many`);
+    throw pickleRefusal(`values nested deeper than ${maxDepth} levels`, "at most that many");
   }
   if (knownHeight !== undefined) return knownHeight;
   let height = 1;
