@@ -1,4 +1,4 @@
-// router.json, format_version 2: our own, a superset of what every public format can say. Metadata and tensors ⇄ head.
+// Reads router.json of format_version 2. It is this project's own format and can say all that any public format says.
 import * as z from "zod";
 import { spaceRules, templates, truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";
@@ -14,6 +14,7 @@ import { hasPrototypeKey } from "../input/prototype-key.js";
 import { envelopeKinds, envelopeRules } from "../prompt/envelope.js";
 import { judgedMessages } from "../prompt/judged-text.js";
 import type { CheckpointContent } from "./checkpoint-content.js";
+import { parseJsonPart } from "./parse-json-part.js";
 import type { SafetensorsFile } from "./safetensors.js";
 import { createTensorReader, type TensorReader } from "./tensor-reader.js";
 
@@ -94,12 +95,12 @@ export const RouterJson2 = z.strictObject({
   costs: z.record(outputName, z.number().nonnegative()).nullable(),
   training: z.record(z.string(), z.json()).meta({ description: "facts about the training, for readers" }),
   tensor_file: z.literal("router.safetensors"),
-  /** SHA-256 of the tensor file: two files that do not belong together are not taken for one checkpoint */
+  /** SHA-256 of the tensor file, so that two files of different checkpoints are not read as one */
   tensor_sha256: sha256,
 });
 export type RouterJson2 = z.infer<typeof RouterJson2>;
 
-/** The view a head was trained on; null where that is not known. */
+/** The view that a head was trained on; a part is null where it is not known. */
 export type TrainedView = Omit<RouterJson2["view"], "message" | "chat_template_kwargs">;
 
 export interface RouterJson2Content extends CheckpointContent {
@@ -110,30 +111,21 @@ export interface RouterJson2Content extends CheckpointContent {
 
 /** @throws JudgeError `checkpoint` that names the first field that is wrong */
 export function parseRouterJson2(content: unknown): RouterJson2 {
-  if (hasPrototypeKey(content))
-    throw new JudgeError("checkpoint", {
-      found: "router.json: holds the key __proto__, which is not known here",
-    });
-  const result = RouterJson2.safeParse(content);
-  if (!result.success) {
-    const issue = result.error.issues[0]!;
-    throw new JudgeError("checkpoint", {
-      found: `router.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
-    });
-  }
-  const { output_names: names, calibration, costs, blocks } = result.data;
-  const repeated = <T>(values: readonly T[]) =>
-    values.find((value, index) => values.indexOf(value) !== index);
-  const faults = [
-    repeated(names) !== undefined && "output_names holds a name twice",
-    blocks.some((block) => repeated(block.layers) !== undefined) && "a block's layers hold a layer twice",
-    calibration.length !== names.length &&
-      `calibration has ${calibration.length} entries, wanted ${names.length}`,
-    costs !== null && names.some((name) => !Object.hasOwn(costs, name)) && "costs lacks an output",
-  ];
-  const fault = faults.find((entry) => typeof entry === "string");
-  if (fault !== undefined) throw new JudgeError("checkpoint", { found: `router.json: ${fault}` });
-  return result.data;
+  if (hasPrototypeKey(content)) throw refuse("holds the key __proto__, which is not known here");
+  const metadata = parseJsonPart(RouterJson2, content, { file: "router.json" });
+  const { output_names: names, calibration, costs, blocks } = metadata;
+  const hasRepeated = (values: readonly unknown[]) => new Set(values).size < values.length;
+  if (hasRepeated(names)) throw refuse("output_names holds a name twice");
+  if (blocks.some(({ layers }) => hasRepeated(layers))) throw refuse("a block's layers hold a layer twice");
+  if (calibration.length !== names.length)
+    throw refuse(`calibration has ${calibration.length} entries`, `${names.length}`);
+  if (costs !== null && names.some((name) => !Object.hasOwn(costs, name)))
+    throw refuse("costs lacks an output");
+  return metadata;
+}
+
+function refuse(found: string, wanted?: string): JudgeError {
+  return new JudgeError("checkpoint", { place: "router.json", found, wanted });
 }
 
 /** @throws JudgeError `checkpoint` for a tensor that does not fit the metadata */
@@ -169,13 +161,8 @@ function readBlock(reader: TensorReader, block: z.infer<typeof Block>, name: str
       : {
           kind: "standardised_mean",
           layerMean: reader.read(`${name}.layer_mean`, layerShape),
-          layerScale: reader.read(`${name}.layer_scale`, layerShape),
+          layerScale: reader.readScale(`${name}.layer_scale`, layerShape),
         };
-  if (combination.kind === "standardised_mean" && combination.layerScale.some((scale) => scale <= 0)) {
-    throw new JudgeError("checkpoint", {
-      found: `router.safetensors: ${name}.layer_scale holds a value ≤ 0`,
-    });
-  }
   const rawSize = rawSizeOf({ layers, hiddenSize, combination });
   return {
     layers,
@@ -183,7 +170,7 @@ function readBlock(reader: TensorReader, block: z.infer<typeof Block>, name: str
     hiddenSize,
     combination,
     scalerMean: reader.read(`${name}.scaler_mean`, [rawSize]),
-    scalerScale: reader.readScale(`${name}.scaler_scale`, rawSize),
+    scalerScale: reader.readScale(`${name}.scaler_scale`, [rawSize]),
     pcaMean: reader.read(`${name}.pca_mean`, [rawSize]),
     pcaSize,
     pcaComponents: reader.read(`${name}.pca_components`, [pcaSize, rawSize]),

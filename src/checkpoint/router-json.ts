@@ -1,12 +1,13 @@
-// router.json (format_version 1) + its tensors → head weights. Dimensions come from the metadata; every tensor is
-// checked against them. Format: Switchyard's first prefill probe; sums in float64, tensors F32.
+// router.json (format_version 1) and its tensors → head weights. The metadata gives the dimensions, and every tensor is
+// checked against them. It is the format of Switchyard's first prefill probe.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import type { FeatureBlock, HeadWeights, Member } from "../head/weights.js";
+import { parseJsonPart } from "./parse-json-part.js";
 import type { SafetensorsFile } from "./safetensors.js";
 import { createTensorReader } from "./tensor-reader.js";
 
-/** No dimension of a head comes near; what is larger is a damaged number. */
+/** No dimension of a head comes near this limit. A larger number is a damaged one. */
 const positiveInteger = z.int().positive().max(10_000_000);
 
 const RouterJson = z.strictObject({
@@ -29,40 +30,23 @@ const RouterJson = z.strictObject({
 });
 export type RouterJson = z.infer<typeof RouterJson>;
 
-/**
- * Checks the content of a router.json.
- *
- * @throws JudgeError `checkpoint` that names the first field that is wrong
- */
+/** @throws JudgeError `checkpoint` that names the first field that is wrong */
 export function parseRouterJson(content: unknown): RouterJson {
-  const result = RouterJson.safeParse(content);
-  if (!result.success) {
-    const issue = result.error.issues[0]!;
-    const place = issue.path.join(".") || "the file";
-    throw new JudgeError("checkpoint", {
-      found: `router.json: ${place}: ${issue.message}`,
-      remedy: "use a checkpoint of format_version 1",
-    });
-  }
-  const metadata = result.data;
+  const metadata = parseJsonPart(RouterJson, content, {
+    file: "router.json",
+    remedy: "use a checkpoint of format_version 1 or 2",
+  });
+  const refuse = (found: string, wanted?: string) =>
+    new JudgeError("checkpoint", { place: "router.json", found, wanted });
   const duplicate = (values: readonly unknown[]) =>
     values.find((value, index) => values.indexOf(value) !== index);
   const output = duplicate(metadata.output_names);
-  if (output !== undefined) {
-    throw new JudgeError("checkpoint", {
-      found: `router.json: output_names holds ${JSON.stringify(output)} twice`,
-    });
-  }
+  if (output !== undefined) throw refuse(`output_names holds ${JSON.stringify(output)} twice`);
   const layer = duplicate(metadata.extraction_layer_ids);
-  if (layer !== undefined) {
-    throw new JudgeError("checkpoint", { found: `router.json: extraction_layer_ids holds ${layer} twice` });
-  }
+  if (layer !== undefined) throw refuse(`extraction_layer_ids holds ${layer} twice`);
   const rawSize = metadata.extraction_layer_ids.length * metadata.hidden_size;
   if (metadata.raw_feature_dim !== rawSize) {
-    throw new JudgeError("checkpoint", {
-      found: `router.json: raw_feature_dim is ${metadata.raw_feature_dim}`,
-      wanted: `layers × hidden_size = ${rawSize}`,
-    });
+    throw refuse(`raw_feature_dim is ${metadata.raw_feature_dim}`, `layers × hidden_size = ${rawSize}`);
   }
   return metadata;
 }
@@ -83,7 +67,7 @@ export function readRouterTensors(metadata: RouterJson, file: SafetensorsFile): 
     hiddenSize: metadata.hidden_size,
     combination: { kind: "concat" },
     scalerMean: reader.read("transform.scaler_mean", [rawSize]),
-    scalerScale: reader.readScale("transform.scaler_scale", rawSize),
+    scalerScale: reader.readScale("transform.scaler_scale", [rawSize]),
     pcaMean: reader.read("transform.pca_mean", [rawSize]),
     pcaSize,
     pcaComponents: reader.read("transform.pca_components", [pcaSize, rawSize]),

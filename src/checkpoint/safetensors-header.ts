@@ -1,7 +1,9 @@
-// The header of a safetensors file, read and checked: what each tensor is, and where its bytes lie. Reads no tensor.
-import { HeaderCursor, safetensorsRefusal, show } from "./safetensors-cursor.js";
+// Reads and checks the header of a safetensors file: what each tensor is and where its bytes lie. It reads no tensor.
+import { HeaderCursor } from "./header-cursor.js";
+import { safetensorsRefusal } from "./safetensors-refusal.js";
+import { show } from "./show.js";
 
-/** Bytes per value. Python's writer puts the tensors' bytes in this order of dtypes, then by name. */
+/** Bytes per value. Python's writer orders the tensors as these dtypes are, and by name within a dtype. */
 export const bytesPerValue = { I64: 8, F64: 8, F32: 4, BF16: 2, F16: 2 } as const;
 export type Dtype = keyof typeof bytesPerValue;
 export const dtypes = Object.keys(bytesPerValue);
@@ -37,10 +39,10 @@ export function readHeader(bytes: Uint8Array, fileSize = bytes.byteLength): Head
 }
 
 /**
- * The header of a file of which only the start is there, or looked at: what it says of the bytes behind it is not checked.
+ * Reads the header when only the start of the file is at hand. It does not check what the header says of later bytes.
  *
- * @param start the file's first bytes; none beyond the header are looked at
- * @returns null while the header itself is not whole
+ * @param start the file's first bytes; the bytes behind the header do not matter
+ * @returns null while the header itself is incomplete
  * @throws JudgeError `checkpoint` for a header that the format forbids, or that is longer than `maxHeaderBytes`
  */
 export function readStart(start: Uint8Array, maxHeaderBytes: number): Header | null {
@@ -52,7 +54,7 @@ export function readStart(start: Uint8Array, maxHeaderBytes: number): Header | n
   return start.byteLength < 8 + Number(size) ? null : readEntries(start);
 }
 
-/** The size that a file's own header gives it, for files that are still being written; as `readStart`. */
+/** The size that the header gives the whole file, for a file that is still being written. It fails as `readStart`. */
 export function declaredSize(start: Uint8Array, maxHeaderBytes: number): number | null {
   const header = readStart(start, maxHeaderBytes);
   return header && header.end + Math.max(0, ...header.entries.map((entry) => entry.end));
@@ -74,7 +76,7 @@ function readEntries(bytes: Uint8Array): Header {
   return { entries, metadata, end };
 }
 
-/** Bytes of a tensor; null for a shape that is none or too large to count exactly: no overflow passes for a small one. */
+/** Bytes of a tensor; null for a shape that is invalid or too large to count exactly, so that no overflow looks small. */
 export function byteLengthOf(dtype: Dtype, shape: readonly number[]): number | null {
   let length: number = bytesPerValue[dtype];
   for (const size of shape) {
@@ -109,7 +111,7 @@ function readHeaderText(bytes: Uint8Array): { text: string; end: number } {
   }
 }
 
-/** Reads the value `{"dtype": …, "shape": …, "data_offsets": …}` and checks all that concerns this tensor alone. */
+/** Reads the value `{"dtype": …, "shape": …, "data_offsets": …}` and checks what concerns this tensor alone. */
 function readEntry(cursor: HeaderCursor, name: string): Entry {
   const place = `tensor ${show(name)}`;
   const found: { dtype?: string; shape?: number[]; offsets?: number[] } = {};
@@ -140,7 +142,7 @@ function readEntry(cursor: HeaderCursor, name: string): Entry {
   return { name, dtype, shape, begin, end };
 }
 
-/** Demands that the tensors' bytes follow one another from 0 to the file's end: no byte is shared, none is hidden. */
+/** Demands that the tensors fill the file from 0 to its end one after the other: no byte is shared, none is hidden. */
 function checkLayout(entries: readonly Entry[], dataSize: number): void {
   let offset = 0;
   for (const { name, begin, end } of entries.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {

@@ -1,7 +1,7 @@
 // Reads and writes the safetensors format: 8-byte header length, JSON header, tensor bytes. The reader trusts no byte
-// of the file and builds nothing larger than it; it does not touch the disk and does not know what a tensor is for.
-// Format: https://github.com/huggingface/safetensors; the referee for both directions is Python's safetensors 0.8.
-import { safetensorsRefusal, show } from "./safetensors-cursor.js";
+// of the file and builds nothing larger than it. It does not touch the disk and does not know what a tensor is for.
+// Format: https://github.com/huggingface/safetensors; both directions are compared with Python's safetensors 0.8.
+
 import {
   byteLengthOf,
   bytesPerValue,
@@ -10,6 +10,8 @@ import {
   metadataKey,
   readHeader,
 } from "./safetensors-header.js";
+import { safetensorsRefusal } from "./safetensors-refusal.js";
+import { show } from "./show.js";
 
 export interface Tensor {
   readonly dtype: Dtype;
@@ -26,16 +28,16 @@ export interface SafetensorsFile {
 }
 
 /**
- * Reads a whole safetensors file; the tensors are views of `bytes`, nothing is copied.
+ * Reads a whole safetensors file. The tensors are views of `bytes`; nothing is copied.
  *
- * @throws JudgeError `checkpoint` for every file that is not exactly as the format demands: stricter than Python's
- *   reader in that no key may occur twice, be unknown or be `__proto__`
+ * @throws JudgeError `checkpoint` for every file that is not exactly as the format demands. It is stricter than
+ *   Python's reader: no key may occur twice, be unknown or be `__proto__`.
  */
 export function parseSafetensors(bytes: Uint8Array): SafetensorsFile {
   const { entries, metadata, end: headerEnd } = readHeader(bytes);
   const tensors = new Map<string, Tensor>();
   for (const { name, dtype, shape, begin, end } of entries) {
-    // not bytes.subarray: of a Buffer that is another Buffer, whose slice() does not copy
+    // bytes.subarray of a Buffer would give another Buffer, whose slice() does not copy
     const data = new Uint8Array(bytes.buffer, bytes.byteOffset + headerEnd + begin, end - begin);
     tensors.set(name, { dtype, shape, data });
   }
@@ -63,17 +65,6 @@ export function toFloat32({ dtype, data }: Tensor): Float32Array {
 }
 
 /**
- * The tensor's values as int64, row-major.
- *
- * @throws JudgeError `checkpoint` for a tensor that is not I64
- */
-export function toInt64({ dtype, data }: Tensor): BigInt64Array {
-  if (dtype !== "I64") throw safetensorsRefusal(`found a tensor of dtype ${dtype}`, "I64");
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  return new BigInt64Array(data.byteLength / 8).map((_, i) => view.getBigInt64(8 * i, true));
-}
-
-/**
  * An F32 tensor with a copy of `values`, row-major in `shape`.
  *
  * @throws JudgeError `checkpoint` where the shape does not hold that many values
@@ -89,8 +80,8 @@ export function fromFloat32(values: Float32Array, shape: readonly number[]): Ten
 }
 
 /**
- * The bytes of a safetensors file: the same for the same content, whatever the order of `tensors` and `metadata`, and
- * the same as Python's writer makes (which leaves the order of metadata to chance). Empty metadata is not written.
+ * The bytes of a safetensors file. The order of `tensors` and `metadata` does not matter. Python's writer makes the same
+ * bytes, except that it leaves the order of metadata to chance. Empty metadata is not written.
  *
  * @throws JudgeError `checkpoint` for what parseSafetensors would not read back
  */
@@ -102,7 +93,7 @@ export function serializeSafetensors(
     ([nameA, a], [nameB, b]) =>
       dtypes.indexOf(a.dtype) - dtypes.indexOf(b.dtype) || compareUtf8(nameA, nameB),
   );
-  // members joined by hand: an object would let a repeated name vanish, the reader below refuses it
+  // joined by hand: an object would drop a repeated name in silence, and the reader below refuses it
   const member = (key: string, value: unknown) => `${JSON.stringify(key)}:${JSON.stringify(value)}`;
   const names = Object.keys(metadata).sort(compareUtf8);
   const members =
@@ -127,7 +118,7 @@ export function serializeSafetensors(
   return bytes;
 }
 
-/** IEEE 754 binary16, given as its bits. */
+/** The number that these bits of IEEE 754 binary16 stand for. */
 function halfToNumber(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -137,7 +128,7 @@ function halfToNumber(bits: number): number {
   return sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
-/** Orders by UTF-8 bytes, as Python's writer does; `<` would order by UTF-16 units. */
+/** Orders by UTF-8 bytes, as Python's writer does. `<` would order by UTF-16 units. */
 function compareUtf8(a: string, b: string): number {
   const [bytesA, bytesB] = [new TextEncoder().encode(a), new TextEncoder().encode(b)];
   const place = bytesA.findIndex((byte, i) => byte !== bytesB[i]);

@@ -1,7 +1,7 @@
-// selftest.json: a few prompts with the token ids and probabilities of the reference implementation, and SHA-256 of
-// the files they were made with. Parsed here, recomputed in judge/prepare.ts at every load.
+// Reads and writes selftest.json: a few prompts with the token ids and probabilities of the reference implementation, and
+// the SHA-256 of the files that they were made with. judge/selftest.ts computes them again at every load.
 import * as z from "zod";
-import { JudgeError } from "../errors.js";
+import { parseJsonPart } from "./parse-json-part.js";
 
 const probability = z.number().min(0).max(1);
 
@@ -9,7 +9,7 @@ const Selftest = z.strictObject({
   format_version: z.literal(1),
   /** what computed the probabilities */
   reference: z.string().min(1),
-  /** largest admitted difference of a probability */
+  /** the largest difference of a probability that is accepted */
   tolerance: z.number().positive().max(0.05),
   /** SHA-256 (hex) by path relative to the checkpoint folder; `encoder/NAME` stands for the encoder's files */
   files: z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/)),
@@ -38,14 +38,9 @@ export interface Selftest {
 
 /** @throws JudgeError `checkpoint` naming the field that is wrong */
 export function parseSelftest(content: unknown): Selftest {
-  const result = Selftest.safeParse(content);
-  if (!result.success) {
-    const issue = result.error.issues[0]!;
-    throw new JudgeError("checkpoint", {
-      found: `selftest.json: ${issue.path.join(".") || "the file"}: ${issue.message}`,
-    });
-  }
-  const { reference, tolerance, files, prompts } = result.data;
+  const { reference, tolerance, files, prompts } = parseJsonPart(Selftest, content, {
+    file: "selftest.json",
+  });
   return {
     reference,
     tolerance,
@@ -58,7 +53,7 @@ export function parseSelftest(content: unknown): Selftest {
   };
 }
 
-/** A selftest as the content of selftest.json for a converted checkpoint: the head's files are others, the encoder's stay. */
+/** The selftest.json of a converted checkpoint. Its head lies in other files, so only the encoder's files are named. */
 export function writeSelftest({ reference, tolerance, files, prompts }: Selftest): Uint8Array {
   const content: z.infer<typeof Selftest> = {
     format_version: 1,

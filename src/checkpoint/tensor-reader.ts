@@ -1,5 +1,4 @@
-// Takes tensors out of a safetensors file one by one, each checked against the shape its metadata gives, and tells what
-// nobody asked for.
+// Takes the tensors out of a router.safetensors one by one, and checks each against the shape that router.json gives.
 import { JudgeError } from "../errors.js";
 import type { Linear } from "../head/weights.js";
 import { type SafetensorsFile, toFloat32 } from "./safetensors.js";
@@ -7,26 +6,25 @@ import { type SafetensorsFile, toFloat32 } from "./safetensors.js";
 export interface TensorReader {
   /** @throws JudgeError `checkpoint` for a tensor that is missing, mis-shaped, not F32 or not finite */
   read(name: string, shape: readonly number[]): Float32Array;
-  /** As `read`; every value is above 0. */
-  readScale(name: string, size: number): Float32Array;
+  /** As `read`, for divisors: every value must be above 0. */
+  readScale(name: string, shape: readonly number[]): Float32Array;
   /** NAME.weight [outputSize, inputSize] and NAME.bias [outputSize] */
   readLinear(name: string, inputSize: number, outputSize: number): Linear;
   /** @throws JudgeError `checkpoint` when a tensor has not been read */
   finish(): void;
 }
 
-const fileName = "router.safetensors";
-
 export function createTensorReader(file: SafetensorsFile): TensorReader {
   const unread = new Set(file.tensors.keys());
-  const refuse = (finding: string) => new JudgeError("checkpoint", { found: `${fileName}: ${finding}` });
+  const refuse = (found: string, wanted?: string) =>
+    new JudgeError("checkpoint", { place: "router.safetensors", found, wanted });
 
   const read: TensorReader["read"] = (name, shape) => {
     const tensor = file.tensors.get(name);
     if (tensor === undefined) throw refuse(`tensor ${name} is missing`);
     unread.delete(name);
     if (tensor.dtype !== "F32" || tensor.shape.join() !== shape.join()) {
-      throw refuse(`${name} is ${tensor.dtype} [${tensor.shape}], wanted F32 [${shape}]`);
+      throw refuse(`${name} is ${tensor.dtype} [${tensor.shape}]`, `F32 [${shape}]`);
     }
     const values = toFloat32(tensor);
     if (!values.every(Number.isFinite)) throw refuse(`${name} holds a value that is not finite`);
@@ -35,8 +33,8 @@ export function createTensorReader(file: SafetensorsFile): TensorReader {
 
   return {
     read,
-    readScale(name, size) {
-      const scale = read(name, [size]);
+    readScale(name, shape) {
+      const scale = read(name, shape);
       if (scale.some((value) => value <= 0)) throw refuse(`${name} holds a value ≤ 0`);
       return scale;
     },

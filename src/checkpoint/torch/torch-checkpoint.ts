@@ -1,6 +1,6 @@
 // A torch checkpoint of either public format; which one it is shows in the names at its root, not in the file's name.
 import type { CheckpointContent } from "../checkpoint-content.js";
-import { show } from "../safetensors-cursor.js";
+import { show } from "../show.js";
 import { readLlmRouter } from "./formats/llm-router.js";
 import { readSwitchyard } from "./formats/switchyard.js";
 import { parseTorchFile, rootOf } from "./torch-file.js";

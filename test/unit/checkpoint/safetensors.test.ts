@@ -10,7 +10,6 @@ import {
   serializeSafetensors,
   type Tensor,
   toFloat32,
-  toInt64,
 } from "../../../src/checkpoint/safetensors.js";
 import { JudgeError } from "../../../src/errors.js";
 
@@ -206,6 +205,11 @@ describe("safetensors refuses", () => {
   });
 });
 
+function int64Of({ data }: Tensor): BigInt64Array {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  return new BigInt64Array(data.byteLength / 8).map((_, index) => view.getBigInt64(8 * index, true));
+}
+
 interface Expected {
   metadata: Record<string, string>;
   tensors: Record<string, { dtype: Tensor["dtype"]; shape: number[]; values: (number | string)[] }>;
@@ -221,7 +225,7 @@ describe("safetensors reads and writes as Python does", () => {
       for (const [key, { dtype, shape, values }] of Object.entries(tensors)) {
         const tensor = file.tensors.get(key)!;
         assert.deepEqual([tensor.dtype, tensor.shape], [dtype, shape]);
-        const read = dtype === "I64" ? [...toInt64(tensor)] : [...toFloat32(tensor)];
+        const read = dtype === "I64" ? [...int64Of(tensor)] : [...toFloat32(tensor)];
         // Object.is tells 0 from -0, which the JSON keeps as a string
         assert.deepEqual(
           read,
@@ -319,7 +323,6 @@ describe("safetensors does not write", () => {
       () => toFloat32({ dtype: "I64", shape: [0], data: new Uint8Array(0) }),
       /dtype I64/,
     ],
-    ["an F32 as int64", () => toInt64(one), /dtype F32, wanted I64/],
   ];
   for (const [what, write, message] of attempts) test(what, () => assert.match(refusalOf(write), message));
 });
@@ -359,7 +362,7 @@ describe("safetensors under random input", () => {
     const attempt = (bytes: Uint8Array) => {
       try {
         for (const tensor of parseSafetensors(bytes).tensors.values()) {
-          tensor.dtype === "I64" ? toInt64(tensor) : toFloat32(tensor);
+          if (tensor.dtype !== "I64") toFloat32(tensor);
         }
         counts.read++;
       } catch (error) {

@@ -95,12 +95,12 @@ describe("is refused, by name", () => {
     for (const value of [0, -0, -1, -(2 ** -149)]) {
       const reader = readerOf({ x: fromFloat32(bias.with(0, 1).with(1, value), [2]) });
       assert.match(
-        finding(() => reader.readScale("x", 2)),
+        finding(() => reader.readScale("x", [2])),
         /: x holds a value ≤ 0/,
       );
     }
     const smallest = Float32Array.of(2 ** -149, 1);
-    assert.deepEqual(readerOf({ x: fromFloat32(smallest, [2]) }).readScale("x", 2), smallest);
+    assert.deepEqual(readerOf({ x: fromFloat32(smallest, [2]) }).readScale("x", [2]), smallest);
   });
   test("at the end, tensors that nobody read, by their number", () => {
     const reader = linear();

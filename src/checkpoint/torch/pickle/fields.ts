@@ -2,7 +2,7 @@
 // refused. Knows no format.
 
 import type { JudgeError } from "../../../errors.js";
-import { show } from "../../safetensors-cursor.js";
+import { show } from "../../show.js";
 import { torchRefusal } from "../torch-refusal.js";
 import { describe, ObjectBag, type PickleDict, PickleTuple, type PickleValue } from "./pickle-values.js";
 

@@ -1,7 +1,7 @@
 // What a pickle may ask Python to look up, call or fill: a closed list, each built here as plain data. A global that
 // is not on the list is refused by its name, whatever the file says it is for.
 
-import { show } from "../../safetensors-cursor.js";
+import { show } from "../../show.js";
 import { distrust, pickleRefusal } from "../torch-refusal.js";
 import { areExactly, dtypeOf, fillArray, fillDtype, scalarOf } from "./numpy.js";
 import {

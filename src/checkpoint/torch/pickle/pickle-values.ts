@@ -1,7 +1,8 @@
 // What a checkpoint's pickle may hold. Dictionaries are Maps, so that no key can reach a prototype; everything else
 // that Python would build by calling something is one of the few closed shapes here.
-import { show } from "../../safetensors-cursor.js";
+
 import type { Dtype } from "../../safetensors-header.js";
+import { show } from "../../show.js";
 
 export type PickleValue =
   | null

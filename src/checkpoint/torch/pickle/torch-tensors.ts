@@ -1,7 +1,7 @@
 // torch's storages and tensors as they stand in a pickle: which entry of the zip file, and which of its values.
 
-import { show } from "../../safetensors-cursor.js";
 import { bytesPerValue, type Dtype } from "../../safetensors-header.js";
+import { show } from "../../show.js";
 import { distrust, pickleRefusal } from "../torch-refusal.js";
 import { sizesOf } from "./numpy.js";
 import {

@@ -2,7 +2,7 @@
 // trusts no byte and copies none; what the pickle means is pickle.ts's. A hole, an overlap, an entry that torch does
 // not write or a repeated name is refused, so that no other reader can see another file in the same bytes.
 import { crc32 } from "node:zlib";
-import { show } from "../../safetensors-cursor.js";
+import { show } from "../../show.js";
 import { zipRefusal } from "../torch-refusal.js";
 import { readDirectory, type ZipDirectory, type ZipEntry } from "./zip-directory.js";
 

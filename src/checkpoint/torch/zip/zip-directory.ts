@@ -1,6 +1,6 @@
 // The directory of a zip file as torch.save writes one: entries stored one behind the other, directory, zip64 end
 // record, end record. Every length and offset is checked against the file before it is followed; reads no entry.
-import { show } from "../../safetensors-cursor.js";
+import { show } from "../../show.js";
 import { zipRefusal } from "../torch-refusal.js";
 
 /** One entry as the directory describes it. */

@@ -1,6 +1,7 @@
-// Walks the text of a safetensors header. The only JSON reader that sees repeated keys and cannot be made to build deep
-// or wide nesting; knows the shape of a header's JSON, not its meaning.
-import { JudgeError } from "../errors.js";
+// Walks the text of a safetensors header. It knows the shape of a header's JSON, not its meaning.
+import type { JudgeError } from "../errors.js";
+import { safetensorsRefusal } from "./safetensors-refusal.js";
+import { show } from "./show.js";
 
 const maxKeys = 100_000;
 /** Integers in one list: dimensions of a tensor, or its two offsets. */
@@ -8,18 +9,17 @@ const maxIntegers = 64;
 const whiteSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
- * Walks the header's text and accepts only the JSON that a header consists of: objects, strings, lists of unsigned
- * integers. Unlike JSON.parse it sees a repeated key, and it stops at the first token that does not belong, so deep
- * or wide nesting is never built.
+ * Accepts only the JSON that a header consists of: objects, strings, lists of unsigned integers. Unlike JSON.parse it
+ * sees a repeated key. It stops at the first token that does not belong, so it never builds deep or wide nesting.
  */
 export class HeaderCursor {
   private position = 0;
-  /** whatever stands where a number should */
+  /** whatever stands in the place of a number */
   private readonly token = /[-+.\w]+/y;
 
   constructor(private readonly text: string) {}
 
-  /** Reads `{"key": value, …}`; `readValue` must read the value. Keys are compared after their escapes. */
+  /** Reads `{"key": value, …}`; `readValue` must read the value. Two spellings of one key count as the same key. */
   readObject(place: string, readValue: (key: string) => void): void {
     const keys = new Set<string>();
     this.expect("{", place);
@@ -27,7 +27,7 @@ export class HeaderCursor {
     do {
       const key = this.readString(place);
       if (keys.has(key)) throw safetensorsRefusal(`${place} has the key ${show(key)} twice`, "it once");
-      // harmless here, but a trap for whoever copies names into an object
+      // it does no harm here, but it would to code that copies the names into an object
       if (key === "__proto__") throw safetensorsRefusal(`${place} has the key "__proto__"`, "any other name");
       keys.add(key);
       // V8 stalls on an object of more than 2^23 keys; real files have a few thousand
@@ -59,7 +59,7 @@ export class HeaderCursor {
     const literal = this.text.slice(this.position - 1, end + 1);
     this.position = end + 1;
     try {
-      // one string literal and nothing else: its escapes resolved, raw control characters refused
+      // JSON.parse resolves the escapes of this one string, and refuses raw control characters
       const value: string = JSON.parse(literal);
       if (!/\p{Surrogate}/u.test(value)) return value;
     } catch (cause) {
@@ -107,14 +107,4 @@ export class HeaderCursor {
       `${wanted}`,
     );
   }
-}
-
-/** A name from the file, fit for a message of one line. */
-export function show(text: string): string {
-  return `"${text.slice(0, 80).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "")}"`;
-}
-
-/** The error for a file that is not as the format demands. */
-export function safetensorsRefusal(found: string, wanted: string, cause?: unknown): JudgeError {
-  return new JudgeError("checkpoint", { place: "safetensors", found, wanted }, { cause });
 }
