@@ -1,11 +1,11 @@
-// Whether a head can give probabilities at all, asked of every format once it is read. What a reader sees in one tensor alone
-// (a value that is not finite, a scale of 0) it refuses itself.
+// Checks whether a head can give probabilities at all, once a reader of any format has built it. A fault that shows in one
+// tensor alone (a value that is not finite, a scale of 0) has been refused by the reader already.
 import { JudgeError } from "../errors.js";
 import { type PooledVectors, pooledKey } from "../features/pooled.js";
 import { calibrate, probabilities } from "../head/head.js";
 import type { FeatureBlock, HeadWeights } from "../head/weights.js";
 
-/** @throws JudgeError `checkpoint` naming the first output that cannot get a probability between 0 and 1 */
+/** @throws JudgeError `checkpoint` that names the first output without a probability between 0 and 1 */
 export function checkHead(head: HeadWeights): void {
   const raw = probabilities(head, meanOfTraining(head.blocks));
   const calibrated = calibrate(head, raw);
@@ -13,26 +13,26 @@ export function checkHead(head: HeadWeights): void {
     const platt = head.calibration[output];
     if (platt?.slope === 0) {
       throw new JudgeError("checkpoint", {
-        found: `the calibration of output "${name}" has slope 0, with which all texts get one probability`,
+        found: `the calibration of output "${name}" has slope 0, which gives all texts one probability`,
         remedy: "train it again, or set it to null",
       });
     }
-    const finding = outside(raw[output]!) ?? outside(calibrated[output]!);
-    if (finding === null) return;
-    const part = outside(raw[output]!) === null ? "the calibration" : "the weights";
+    const isRawValid = isProbability(raw[output]!);
+    if (isRawValid && isProbability(calibrated[output]!)) return;
+    const [part, found] = isRawValid ? ["calibration", calibrated[output]!] : ["weights", raw[output]!];
     throw new JudgeError("checkpoint", {
-      found: `output "${name}" comes to ${finding} for the mean of its training by ${part}`,
+      found: `output "${name}" gets ${found} from its ${part} for the mean of its training data`,
       wanted: "a probability between 0 and 1",
       remedy: "the file is damaged, or the training failed: restore it or train again",
     });
   });
 }
 
-function outside(p: number): string | null {
-  return p > 0 && p < 1 ? null : String(p);
+function isProbability(value: number): boolean {
+  return value > 0 && value < 1;
 }
 
-/** Hidden states for which every scaler gives zeros. */
+/** The hidden states for which every scaler gives zeros. */
 function meanOfTraining(blocks: readonly FeatureBlock[]): PooledVectors {
   const vectors = new Map<ReturnType<typeof pooledKey>, Float32Array>();
   for (const { layers, pooling, hiddenSize, scalerMean, combination } of blocks) {

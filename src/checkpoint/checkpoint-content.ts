@@ -1,8 +1,8 @@
-// What every checkpoint format comes down to. Readers build it, writers take it; nothing here knows a format.
+// What every checkpoint format holds. The readers build it, the writers take it.
 import type { HeadWeights } from "../head/weights.js";
 import type { JudgedMessage } from "../prompt/judged-text.js";
 
-/** The formats that can be written. */
+/** The formats that this project writes. */
 export const writableFormats = ["router-json-1", "router-json-2", "switchyard-0.3.0"] as const;
 export type WritableFormat = (typeof writableFormats)[number];
 export type CheckpointFormat = WritableFormat | "llm-router-2" | "llm-router-3";
@@ -13,11 +13,11 @@ export interface CheckpointContent {
   readonly encoderName: string;
   readonly head: HeadWeights;
   /**
-   * cost by output name, in one unit for all: of a request, or of a million input tokens where llm-router gave it; null
-   * where the format or the file has none
+   * cost by output name, in one unit for all outputs: per request, or per million input tokens in llm-router's files;
+   * null where the file has none
    */
   readonly costs: Readonly<Record<string, number>> | null;
-  /** arguments of the chat template that the encoder saw in training; empty where none are known */
+  /** arguments of the encoder's chat template in the training; empty where none are known */
   readonly chatTemplateKwargs: Readonly<Record<string, unknown>>;
   /** which user message the head was trained to read */
   readonly message: JudgedMessage;

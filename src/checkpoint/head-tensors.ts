@@ -1,7 +1,7 @@
 // The tensors of a head by the names of router.json format 2.
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
 
-/** Name, values and shape of each. */
+/** The name, values and shape of each tensor. */
 export function tensorsOf({
   blocks,
   members,

@@ -1,4 +1,4 @@
-// Reads a checkpoint of any format from the disk, with its selftest and notice where present.
+// Reads a checkpoint of any format from the disk, with its selftest and its notice if it has them.
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { asJudgeError, JudgeError } from "../errors.js";
@@ -12,31 +12,31 @@ import { parseSafetensors } from "./safetensors.js";
 import { parseSelftest, type Selftest } from "./selftest.js";
 import { parseTorchCheckpoint } from "./torch/torch-checkpoint.js";
 
-/** Larger files are refused before they are read. A head of 40 layers × 8,192 with PCA 300 needs 400 MB. */
+/** Larger files are refused before they are read. No head of a known encoder comes near. */
 const maxFileBytes = 2 ** 30;
 
 export interface Checkpoint extends CheckpointContent {
-  /** folder with router.json, or .pt file */
+  /** a folder with router.json, or a .pt file */
   readonly path: string;
-  /** SHA-256 over the files of the checkpoint, first 16 hex digits */
+  /** SHA-256 over the files of the checkpoint: its first 16 hexadecimal digits */
   readonly hash: string;
-  /** SHA-256 (hex) by file name */
+  /** SHA-256 in hexadecimal by file name */
   readonly files: Readonly<Record<string, string>>;
-  /** the view of the training; null where the format does not tell */
+  /** the view of the training; null where the format does not say it */
   readonly view: TrainedView | null;
-  /** SHA-256 (hex) by name of the encoder's files; empty where the format does not tell */
+  /** SHA-256 in hexadecimal by name of the encoder's files; empty where the format does not say it */
   readonly encoderFiles: Readonly<Record<string, string>>;
   readonly training: RouterJson2["training"];
   readonly selftest: Selftest | null;
-  /** one sentence for whoever starts a server with it */
+  /** a sentence that the server prints at its start */
   readonly notice: string | null;
 }
 
 /**
- * Reads a folder with router.json (format 1 or 2), or a .pt file of llm-router or Switchyard. A selftest lies beside it:
- * selftest.json in the folder, NAME.selftest.json beside NAME.pt.
+ * Reads a folder with router.json (format 1 or 2), or a .pt file of llm-router or Switchyard. The selftest is
+ * selftest.json in the folder, or NAME.selftest.json beside NAME.pt.
  *
- * @throws JudgeError `checkpoint` naming path, file, finding and remedy
+ * @throws JudgeError `checkpoint` that names the path and the file
  */
 export async function loadCheckpoint(path: string): Promise<Checkpoint> {
   try {
@@ -49,12 +49,12 @@ export async function loadCheckpoint(path: string): Promise<Checkpoint> {
   }
 }
 
-/** Whether the path is that of a file of torch, not of a folder. */
+/** Whether the path names a file of torch and not a folder. */
 export function isTorchFile(path: string): boolean {
   return torchEnding.test(path);
 }
 
-/** Where the selftest of a file of torch lies. */
+/** The path of the selftest of a file of torch. */
 export function torchSelftest(path: string): string {
   return path.replace(torchEnding, ".selftest.json");
 }

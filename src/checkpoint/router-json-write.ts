@@ -1,5 +1,4 @@
-// A head as the two files of a router.json checkpoint, in format 1 where that can say it, or in format 2. Builds bytes;
-// save.ts puts them on the disk.
+// Writes a head as router.json, format 1 or 2, and router.safetensors. It makes the bytes; save.ts puts them on the disk.
 import { JudgeError } from "../errors.js";
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
 import type { CheckpointContent } from "./checkpoint-content.js";
@@ -14,8 +13,10 @@ export interface RouterFiles {
 }
 
 /**
- * @throws JudgeError `checkpoint` with the reason when format 1 cannot express the head: it knows one block of mean-pooled
- *   layers side by side, members of two hidden layers, the first user message, and no calibration
+ * Format 1 holds one block of mean-pooled layers side by side, members of two hidden layers, the first user message, and
+ * no calibration.
+ *
+ * @throws JudgeError `checkpoint` with the reason when the format cannot hold the head
  */
 export function writeRouterJson1(content: CheckpointContent): RouterFiles {
   const { head, encoderName } = content;
@@ -57,7 +58,7 @@ export function writeRouterJson1(content: CheckpointContent): RouterFiles {
   return { "router.json": jsonBytes(metadata), "router.safetensors": tensorBytes(head, rename) };
 }
 
-/** @param sha256 SHA-256 of bytes, in hexadecimal */
+/** @param sha256 gives the SHA-256 of bytes in hexadecimal */
 export function writeRouterJson2(
   content: CheckpointContent & {
     readonly view?: TrainedView | null;

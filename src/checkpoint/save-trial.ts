@@ -1,4 +1,4 @@
-// Tries a folder out before the work whose result is to be saved there: hours of it must not end at a missing right.
+// Tries whether a folder can be written before a long work begins whose result is to be saved there.
 import { mkdir, open, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
@@ -6,7 +6,7 @@ import { JudgeError } from "../errors.js";
 const trial = ".prefill-judge-trial";
 
 /**
- * Leaves nothing behind, not even the folder where it was missing.
+ * Writes a file into the folder and removes it again, and the folder too if it was missing.
  *
  * @throws JudgeError `usage` when no file can be written into the folder
  */
@@ -22,16 +22,14 @@ export async function trySaving(folder: string): Promise<void> {
     throw new JudgeError(
       "usage",
       { found: `${folder} cannot be written (${code})`, remedy: "give the path of a writable folder" },
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   } finally {
     if (made !== undefined) await removeEmpty(folder, made);
   }
 }
 
-/** From `folder` up to `top`; one that somebody else has put something into stays. */
+/** Removes the empty folders from `folder` up to `top`. */
 async function removeEmpty(folder: string, top: string): Promise<void> {
   for (let path = folder; path.length >= top.length; path = dirname(path)) {
     try {

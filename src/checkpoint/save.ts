@@ -1,23 +1,23 @@
-// Puts a checkpoint's files on the disk so that a reader never takes half of one for the whole: each is written beside its
-// place and made durable before any is renamed, and the file that names the others goes last. The folder is one that a user
-// named: in one that is no checkpoint's nothing is replaced or removed.
+// Puts the files of a checkpoint on the disk so that no reader ever sees half of one: each file is written under another
+// name and made durable before any is renamed, and the file that names the others is renamed last. The user names the
+// folder: in a folder that holds no checkpoint, nothing is replaced or removed.
 import { lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
 import { readRegularFile } from "../input/regular-file.js";
 
-/** The file without which a folder is no checkpoint: away while the others change, so that old and new never mix. */
+/** A folder without this file is no checkpoint. It is away while the others change, so that old and new never mix. */
 const seal = "router.json";
 const maxSealBytes = 2 ** 24;
-/** A file that is being written. Nobody else's bears such a name, so that the next save can replace what a killed one left. */
+/** The name of a file that is being written. No other program uses it, so the next save may replace what is left of it. */
 const partName = (name: string) => `.${name}.prefill-judge-part`;
 
 /**
- * Writes the files into `folder`, which is made where it is missing.
+ * Writes the files into `folder` and makes the folder if it is missing. Until all new files are on the disk, the old ones
+ * stay.
  *
  * @param stale files of an older checkpoint that the new one does not have
- * @throws JudgeError `checkpoint` when it cannot be written, or holds other files of these names; until all are on the disk,
- *   what stood there stays
+ * @throws JudgeError `checkpoint` when the folder cannot be written, or holds foreign files of these names
  */
 export async function saveFiles(
   folder: string,
@@ -41,22 +41,20 @@ export async function saveFiles(
     throw new JudgeError(
       "checkpoint",
       { found: `${folder} cannot be written (${code})`, remedy: "give the path of a writable folder" },
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 }
 
-/** Writes one file, as `saveFiles` does. */
+/** Writes one file as `saveFiles` does. */
 export function saveFile(path: string, bytes: Uint8Array): Promise<void> {
   return saveFiles(dirname(path), { [basename(path)]: bytes });
 }
 
 /**
- * Files of these names are a checkpoint's where its router.json lies beside them, or the one that a killed writer left.
+ * Files of these names belong to a checkpoint if a router.json lies beside them, or the unfinished one of a killed writer.
  *
- * @throws JudgeError `checkpoint` naming a file that is somebody else's
+ * @throws JudgeError `checkpoint` that names a file which belongs to no checkpoint
  */
 export async function refuseForeign(folder: string, names: readonly string[]): Promise<void> {
   if ((await isCheckpointFile(join(folder, seal))) || (await exists(join(folder, partName(seal))))) return;

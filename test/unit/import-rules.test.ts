@@ -45,7 +45,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
   "smol-toml": /^(config\/sources|cli\/(routes\/routes|labels\/costs)-file)\.ts$/,
-  zod: /^(config\/[a-z-]+|input\/settings-table|encoder\/(onnx|vllm)\/settings|checkpoint\/(router-json(-2)?|selftest)|cli\/[a-z-/]+|encoder\/(tokenizer\/bert-letters|folder|vllm\/(client|reply))|http\/[a-z-/]+|labels\/[a-z-]+|prompt\/message-list|evaluate\/[a-z-]+|answer\/(crux|answer-schema))\.ts$/,
+  zod: /^(config\/[a-z-]+|input\/settings-table|encoder\/(onnx|vllm)\/settings|checkpoint\/(router-json(-2)?|selftest|parse-json-part)|cli\/[a-z-/]+|encoder\/(tokenizer\/bert-letters|folder|vllm\/(client|reply))|http\/[a-z-/]+|labels\/[a-z-]+|prompt\/message-list|evaluate\/[a-z-]+|answer\/(crux|answer-schema))\.ts$/,
 };
 const pure =
   /^(prompt|features|wasm|head)\/|^answer\/(?!schema-)|^checkpoint\/(?!load|save)|^encoder\/tokenizer\/(bert-letters|truncate)\.ts$/;

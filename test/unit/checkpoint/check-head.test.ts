@@ -43,8 +43,8 @@ function saturated({ head }: Checkpoint): HeadWeights["members"] {
 test("a calibration of slope 0 is refused, and one that leaves no room beside 0 and 1", async () => {
   for (const [calibration, finding] of [
     [{ slope: 0, intercept: 0.3 }, /the calibration of output ".+" has slope 0/],
-    [{ slope: 1, intercept: 1e300 }, /comes to 1 for the mean of its training by the calibration/],
-    [{ slope: -1, intercept: -1e300 }, /comes to 0 for the mean of its training by the calibration/],
+    [{ slope: 1, intercept: 1e300 }, /gets 1 from its calibration for the mean of its training/],
+    [{ slope: -1, intercept: -1e300 }, /gets 0 from its calibration for the mean of its training/],
   ] as const) {
     const changed = withHead(calibrated, { calibration: calibrated.head.calibration.map(() => calibration) });
     const { message } = await rejection(
@@ -67,7 +67,7 @@ test("weights that are sure of everything are refused in every format that can b
   ];
   for (const path of paths) {
     const { message } = await rejection("checkpoint", loadCheckpoint(path));
-    assert.match(message, /comes to 1 for the mean of its training by the weights, wanted/, path);
+    assert.match(message, /gets 1 from its weights for the mean of its training data, wanted/, path);
   }
 });
 
@@ -96,5 +96,5 @@ test("weights whose sums overflow to no number are refused", () => {
     members: [{ kind: "shared", layers: [...deep, last] }],
     calibration: [null],
   };
-  assert.match(refusal("checkpoint", () => checkHead(head)).message, /"weak" comes to NaN .* by the weights/);
+  assert.match(refusal("checkpoint", () => checkHead(head)).message, /"weak" gets NaN from its weights/);
 });
