@@ -13,8 +13,8 @@ export interface CheckpointContent {
   readonly encoderName: string;
   readonly head: HeadWeights;
   /**
-   * cost by output name, in one unit for all outputs: per request, or per million input tokens in llm-router's files;
-   * null where the file has none
+   * cost by output name, in one unit for all outputs: per request, or per million input tokens in
+   * llm-router's files; null where the file has none
    */
   readonly costs: Readonly<Record<string, number>> | null;
   /** arguments of the encoder's chat template in the training; empty where none are known */

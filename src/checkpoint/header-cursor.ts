@@ -9,8 +9,9 @@ const maxIntegers = 64;
 const whiteSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
- * Accepts only the JSON that a header consists of: objects, strings, lists of unsigned integers. Unlike JSON.parse it
- * sees a repeated key. It stops at the first token that does not belong, so it never builds deep or wide nesting.
+ * Accepts only the JSON that a header consists of: objects, strings, lists of unsigned integers. Unlike
+ * JSON.parse it sees a repeated key. It stops at the first token that does not belong, so it never builds
+ * deep or wide nesting.
  */
 export class HeaderCursor {
   private position = 0;
@@ -19,7 +20,10 @@ export class HeaderCursor {
 
   constructor(private readonly text: string) {}
 
-  /** Reads `{"key": value, …}`; `readValue` must read the value. Two spellings of one key count as the same key. */
+  /**
+   * Reads `{"key": value, …}`; `readValue` must read the value. Two spellings of one key count as the same
+   * key.
+   */
   readObject(place: string, readValue: (key: string) => void): void {
     const keys = new Set<string>();
     this.expect("{", place);

@@ -1,4 +1,5 @@
-// Reads router.json of format_version 2. It is this project's own format and can say all that any public format says.
+// Reads router.json of format_version 2. It is this project's own format and can say all that any public
+// format says.
 import * as z from "zod";
 import { spaceRules, templates, truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";

@@ -1,4 +1,5 @@
-// Writes a head as router.json, format 1 or 2, and router.safetensors. It makes the bytes; save.ts puts them on the disk.
+// Writes a head as router.json, format 1 or 2, and router.safetensors. It makes the bytes; save.ts puts them
+// on the disk.
 import { JudgeError } from "../errors.js";
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
 import type { CheckpointContent } from "./checkpoint-content.js";
@@ -13,8 +14,8 @@ export interface RouterFiles {
 }
 
 /**
- * Format 1 holds one block of mean-pooled layers side by side, members of two hidden layers, the first user message, and
- * no calibration.
+ * Format 1 holds one block of mean-pooled layers side by side, members of two hidden layers, the first user
+ * message, and no calibration.
  *
  * @throws JudgeError `checkpoint` with the reason when the format cannot hold the head
  */

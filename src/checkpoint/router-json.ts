@@ -1,5 +1,5 @@
-// router.json (format_version 1) and its tensors → head weights. The metadata gives the dimensions, and every tensor is
-// checked against them. It is the format of Switchyard's first prefill probe.
+// router.json (format_version 1) and its tensors → head weights. The metadata gives the dimensions, and every
+// tensor is checked against them. It is the format of Switchyard's first prefill probe.
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import type { FeatureBlock, HeadWeights, Member } from "../head/weights.js";
@@ -54,8 +54,8 @@ export function parseRouterJson(content: unknown): RouterJson {
 /**
  * Builds the head from checked metadata and its tensors.
  *
- * @throws JudgeError `checkpoint` for a tensor that is missing, unexpected, mis-shaped, not F32 or not finite, and
- *   for a scale ≤ 0
+ * @throws JudgeError `checkpoint` for a tensor that is missing, unexpected, mis-shaped, not F32 or not
+ *   finite, and for a scale ≤ 0
  */
 export function readRouterTensors(metadata: RouterJson, file: SafetensorsFile): HeadWeights {
   const reader = createTensorReader(file);

@@ -1,4 +1,5 @@
-// Reads and checks the header of a safetensors file: what each tensor is and where its bytes lie. It reads no tensor.
+// Reads and checks the header of a safetensors file: what each tensor is and where its bytes lie. It reads no
+// tensor.
 import { HeaderCursor } from "./header-cursor.js";
 import { safetensorsRefusal } from "./safetensors-refusal.js";
 import { show } from "./show.js";
@@ -39,11 +40,13 @@ export function readHeader(bytes: Uint8Array, fileSize = bytes.byteLength): Head
 }
 
 /**
- * Reads the header when only the start of the file is at hand. It does not check what the header says of later bytes.
+ * Reads the header when only the start of the file is at hand. It does not check what the header says of
+ * later bytes.
  *
  * @param start the file's first bytes; the bytes behind the header do not matter
  * @returns null while the header itself is incomplete
- * @throws JudgeError `checkpoint` for a header that the format forbids, or that is longer than `maxHeaderBytes`
+ * @throws JudgeError `checkpoint` for a header that the format forbids, or that is longer than
+ *   `maxHeaderBytes`
  */
 export function readStart(start: Uint8Array, maxHeaderBytes: number): Header | null {
   if (start.byteLength < 8) return null;
@@ -54,7 +57,10 @@ export function readStart(start: Uint8Array, maxHeaderBytes: number): Header | n
   return start.byteLength < 8 + Number(size) ? null : readEntries(start);
 }
 
-/** The size that the header gives the whole file, for a file that is still being written. It fails as `readStart`. */
+/**
+ * The size that the header gives the whole file, for a file that is still being written. It fails as
+ * `readStart`.
+ */
 export function declaredSize(start: Uint8Array, maxHeaderBytes: number): number | null {
   const header = readStart(start, maxHeaderBytes);
   return header && header.end + Math.max(0, ...header.entries.map((entry) => entry.end));
@@ -76,7 +82,10 @@ function readEntries(bytes: Uint8Array): Header {
   return { entries, metadata, end };
 }
 
-/** Bytes of a tensor; null for a shape that is invalid or too large to count exactly, so that no overflow looks small. */
+/**
+ * Bytes of a tensor; null for a shape that is invalid or too large to count exactly, so that no overflow
+ * looks small.
+ */
 export function byteLengthOf(dtype: Dtype, shape: readonly number[]): number | null {
   let length: number = bytesPerValue[dtype];
   for (const size of shape) {
@@ -111,7 +120,9 @@ function readHeaderText(bytes: Uint8Array): { text: string; end: number } {
   }
 }
 
-/** Reads the value `{"dtype": …, "shape": …, "data_offsets": …}` and checks what concerns this tensor alone. */
+/**
+ * Reads the value `{"dtype": …, "shape": …, "data_offsets": …}` and checks what concerns this tensor alone.
+ */
 function readEntry(cursor: HeaderCursor, name: string): Entry {
   const place = `tensor ${show(name)}`;
   const found: { dtype?: string; shape?: number[]; offsets?: number[] } = {};
@@ -142,7 +153,10 @@ function readEntry(cursor: HeaderCursor, name: string): Entry {
   return { name, dtype, shape, begin, end };
 }
 
-/** Demands that the tensors fill the file from 0 to its end one after the other: no byte is shared, none is hidden. */
+/**
+ * Demands that the tensors fill the file from 0 to its end one after the other: no byte is shared, none is
+ * hidden.
+ */
 function checkLayout(entries: readonly Entry[], dataSize: number): void {
   let offset = 0;
   for (const { name, begin, end } of entries.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {

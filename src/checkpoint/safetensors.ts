@@ -1,6 +1,8 @@
-// Reads and writes the safetensors format: 8-byte header length, JSON header, tensor bytes. The reader trusts no byte
-// of the file and builds nothing larger than it. It does not touch the disk and does not know what a tensor is for.
-// Format: https://github.com/huggingface/safetensors; both directions are compared with Python's safetensors 0.8.
+// Reads and writes the safetensors format: 8-byte header length, JSON header, tensor bytes. The reader trusts
+// no byte of the file and builds nothing larger than it. It does not touch the disk and does not know what a
+// tensor is for.
+// Format: https://github.com/huggingface/safetensors; both directions are compared with Python's safetensors
+// 0.8.
 
 import {
   byteLengthOf,
@@ -30,8 +32,8 @@ export interface SafetensorsFile {
 /**
  * Reads a whole safetensors file. The tensors are views of `bytes`; nothing is copied.
  *
- * @throws JudgeError `checkpoint` for every file that is not exactly as the format demands. It is stricter than
- *   Python's reader: no key may occur twice, be unknown or be `__proto__`.
+ * @throws JudgeError `checkpoint` for every file that is not exactly as the format demands. It is stricter
+ *   than Python's reader: no key may occur twice, be unknown or be `__proto__`.
  */
 export function parseSafetensors(bytes: Uint8Array): SafetensorsFile {
   const { entries, metadata, end: headerEnd } = readHeader(bytes);
@@ -80,8 +82,8 @@ export function fromFloat32(values: Float32Array, shape: readonly number[]): Ten
 }
 
 /**
- * The bytes of a safetensors file. The order of `tensors` and `metadata` does not matter. Python's writer makes the same
- * bytes, except that it leaves the order of metadata to chance. Empty metadata is not written.
+ * The bytes of a safetensors file. The order of `tensors` and `metadata` does not matter. Python's writer
+ * makes the same bytes, except that it leaves the order of metadata to chance. Empty metadata is not written.
  *
  * @throws JudgeError `checkpoint` for what parseSafetensors would not read back
  */

@@ -1,20 +1,26 @@
-// Puts the files of a checkpoint on the disk so that no reader ever sees half of one: each file is written under another
-// name and made durable before any is renamed, and the file that names the others is renamed last. The user names the
-// folder: in a folder that holds no checkpoint, nothing is replaced or removed.
+// Puts the files of a checkpoint on the disk so that no reader ever sees half of one: each file is written
+// under another name and made durable before any is renamed, and the file that names the others is renamed
+// last. The user names the folder: in a folder that holds no checkpoint, nothing is replaced or removed.
 import { lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
 import { readRegularFile } from "../input/regular-file.js";
 
-/** A folder without this file is no checkpoint. It is away while the others change, so that old and new never mix. */
+/**
+ * A folder without this file is no checkpoint. It is away while the others change, so that old and new never
+ * mix.
+ */
 const seal = "router.json";
 const maxSealBytes = 2 ** 24;
-/** The name of a file that is being written. No other program uses it, so the next save may replace what is left of it. */
+/**
+ * The name of a file that is being written. No other program uses it, so the next save may replace what is
+ * left of it.
+ */
 const partName = (name: string) => `.${name}.prefill-judge-part`;
 
 /**
- * Writes the files into `folder` and makes the folder if it is missing. Until all new files are on the disk, the old ones
- * stay.
+ * Writes the files into `folder` and makes the folder if it is missing. Until all new files are on the disk,
+ * the old ones stay.
  *
  * @param stale files of an older checkpoint that the new one does not have
  * @throws JudgeError `checkpoint` when the folder cannot be written, or holds foreign files of these names
@@ -52,7 +58,8 @@ export function saveFile(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * Files of these names belong to a checkpoint if a router.json lies beside them, or the unfinished one of a killed writer.
+ * Files of these names belong to a checkpoint if a router.json lies beside them, or the unfinished one of a
+ * killed writer.
  *
  * @throws JudgeError `checkpoint` that names a file which belongs to no checkpoint
  */

@@ -1,5 +1,6 @@
-// Reads and writes selftest.json: a few prompts with the token ids and probabilities of the reference implementation, and
-// the SHA-256 of the files that they were made with. judge/selftest.ts computes them again at every load.
+// Reads and writes selftest.json: a few prompts with the token ids and probabilities of the reference
+// implementation, and the SHA-256 of the files that they were made with. judge/selftest.ts computes them
+// again at every load.
 import * as z from "zod";
 import { parseJsonPart } from "./parse-json-part.js";
 
@@ -11,7 +12,9 @@ const Selftest = z.strictObject({
   reference: z.string().min(1),
   /** the largest difference of a probability that is accepted */
   tolerance: z.number().positive().max(0.05),
-  /** SHA-256 (hex) by path relative to the checkpoint folder; `encoder/NAME` stands for the encoder's files */
+  /**
+   * SHA-256 (hex) by path relative to the checkpoint folder; `encoder/NAME` stands for the encoder's files
+   */
   files: z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/)),
   prompts: z
     .array(
@@ -53,7 +56,10 @@ export function parseSelftest(content: unknown): Selftest {
   };
 }
 
-/** The selftest.json of a converted checkpoint. Its head lies in other files, so only the encoder's files are named. */
+/**
+ * The selftest.json of a converted checkpoint. Its head lies in other files, so only the encoder's files are
+ * named.
+ */
 export function writeSelftest({ reference, tolerance, files, prompts }: Selftest): Uint8Array {
   const content: z.infer<typeof Selftest> = {
     format_version: 1,

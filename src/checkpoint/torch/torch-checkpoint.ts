@@ -1,19 +1,21 @@
-// A torch checkpoint of either public format; which one it is shows in the names at its root, not in the file's name.
+// Reads a torch checkpoint of either public format. The names in its root dict tell which one it is.
 import type { CheckpointContent } from "../checkpoint-content.js";
 import { show } from "../show.js";
 import { readLlmRouter } from "./formats/llm-router.js";
 import { readSwitchyard } from "./formats/switchyard.js";
-import { parseTorchFile, rootOf } from "./torch-file.js";
+import { Fields } from "./pickle/fields.js";
+import { parseTorchFile } from "./torch-file.js";
 import { torchRefusal } from "./torch-refusal.js";
 
 /**
- * Reads a `.pt` file of NVIDIA's llm-router (versions 2 and 3) or of Switchyard 0.3.0.
+ * Reads a `.pt` file of NVIDIA's llm-router (versions 2 and 3) or of Switchyard 0.3.0. It never runs what a
+ * file names.
  *
- * @throws JudgeError `checkpoint` for every other file; nothing that a file says is ever run
+ * @throws JudgeError `checkpoint` for every other file
  */
 export function parseTorchCheckpoint(bytes: Uint8Array): CheckpointContent {
   const file = parseTorchFile(bytes);
-  const root = rootOf(file, "torch checkpoint");
+  const root = Fields.of(file.root, "torch checkpoint");
   if (root.has("shared_trunk") && root.has("transforms")) return readLlmRouter(file);
   if (root.has("model_state_dicts") && root.has("feature_pipeline")) return readSwitchyard(file);
   const names = root.names.slice(0, 5).map((name) => show(String(name)));

@@ -1,6 +1,4 @@
-// A whole torch file → the dict it holds and a reader of its numbers. What the dict means is the formats'.
-
-import { Fields } from "./pickle/fields.js";
+// A whole torch file → the value that its pickle holds, and a reader of its numbers. It knows no format.
 import { FloatReader } from "./pickle/float-reader.js";
 import type { PickleValue } from "./pickle/pickle-values.js";
 import { readPickle } from "./pickle/read-pickle.js";
@@ -11,15 +9,10 @@ export interface TorchFile {
   readonly floats: FloatReader;
 }
 
-/** @throws JudgeError `checkpoint` for what torch-zip.ts or pickle.ts refuse */
+/** @throws JudgeError `checkpoint` for what torch-zip.ts or read-pickle.ts refuses */
 export function parseTorchFile(file: Uint8Array): TorchFile {
-  // of a Buffer, subarray() and slice() are other functions
+  // subarray() and slice() of a Buffer are other functions
   const bytes = new Uint8Array(file.buffer, file.byteOffset, file.byteLength);
   const { pickle, storages } = parseTorchZip(bytes);
   return { root: readPickle(pickle, storages), floats: new FloatReader(bytes.byteLength) };
-}
-
-/** The root as a dict, for the format of this name. */
-export function rootOf({ root }: TorchFile, format: string): Fields {
-  return Fields.of(root, format);
 }

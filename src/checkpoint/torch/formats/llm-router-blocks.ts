@@ -1,5 +1,5 @@
-// scikit-learn's scaler and PCA of an llm-router checkpoint → feature blocks. Of the two objects only attributes are
-// read; both classes are known by name alone.
+// scikit-learn's scaler and PCA of an llm-router checkpoint → feature blocks. Only the attributes of the two
+// objects are read.
 import type { FeatureBlock } from "../../../head/weights.js";
 import { Fields } from "../pickle/fields.js";
 import { type FloatReader, shapeOf } from "../pickle/float-reader.js";
@@ -7,7 +7,7 @@ import { torchRefusal } from "../torch-refusal.js";
 import type { Transform } from "./llm-router-transforms.js";
 import type { TrunkConfig } from "./llm-router-trunk.js";
 
-/** The blocks whose outputs side by side are the trunk's input. */
+/** The blocks whose outputs, side by side, are the input of the trunk. */
 export function readBlocks(
   transforms: readonly Transform[],
   { place, layout, sizes }: TrunkConfig,
@@ -84,7 +84,7 @@ function readPca(
   return { pcaMean: floats.read(pca, "mean_", [rawSize]), pcaSize, pcaComponents };
 }
 
-/** scikit-learn's own count, where it keeps one. */
+/** Compares a count that scikit-learn may keep beside the arrays. */
 function expectSize(fields: Fields, name: string, wanted: number): void {
   if (fields.has(name)) fields.expect(name, wanted);
 }

@@ -1,5 +1,5 @@
-// What each target of an llm-router checkpoint reads of the encoder: layers, pooling, template. The numbers of scaler
-// and PCA are llm-router-blocks.ts's.
+// What each target of an llm-router checkpoint reads of the encoder: layers, pooling, template.
+// llm-router-blocks.ts reads the numbers of the scaler and the PCA.
 import type { PoolingMode } from "../../../features/pooling.js";
 import { Fields } from "../pickle/fields.js";
 import { describe, type PickleValue } from "../pickle/pickle-values.js";
@@ -11,7 +11,7 @@ export interface Transform {
   readonly pca: PickleValue;
   readonly layers: readonly number[];
   readonly pooling: PoolingMode;
-  /** the components asked for; fewer where there were fewer samples */
+  /** the components that were asked for; there are fewer if there were fewer samples */
   readonly maxPcaSize: number;
 }
 
@@ -22,7 +22,7 @@ interface Transforms {
   readonly chatTemplateKwargs: Readonly<Record<string, PlainValue>>;
 }
 
-/** One encoder and one template for all targets: a head is fed by one forward. */
+/** Demands one encoder and one template for all targets, since one prefill feeds the whole head. */
 export function readTransforms(all: Fields, outputNames: readonly string[], version: 2 | 3): Transforms {
   const encoders = new Set<string>();
   const templates = new Map<string, Readonly<Record<string, PlainValue>>>();
@@ -71,7 +71,7 @@ function readTransform(fields: Fields): Transform {
   };
 }
 
-/** Where a target has one, it counts instead of layer and mode. */
+/** The feature_spec of a target. It replaces the target's `layer` and `mode`. */
 function readSpec(spec: Fields): Pick<Transform, "layers" | "pooling" | "maxPcaSize"> {
   const aggregation = spec.text("aggregation");
   const layers = spec.layers("layers");

@@ -1,17 +1,17 @@
-// The trunk of an llm-router checkpoint: dense layers with ReLU between, one state dict for each ensemble member.
+// The trunk of an llm-router checkpoint: dense layers with ReLU between them, and a state dict for each
+// ensemble member.
 import type { Member } from "../../../head/weights.js";
-import { Fields, sizeOf } from "../pickle/fields.js";
+import { type Fields, sizeOf } from "../pickle/fields.js";
 import type { FloatReader } from "../pickle/float-reader.js";
 import { describe } from "../pickle/pickle-values.js";
 import { torchRefusal } from "../torch-refusal.js";
-
-const maxMembers = 1000;
+import { memberStates } from "./member-states.js";
 
 export interface TrunkConfig {
   readonly place: string;
   /** input, hidden layers, outputs */
   readonly sizes: readonly number[];
-  /** blocks of all targets side by side, or the first target's alone */
+  /** the blocks of all targets side by side, or the block of the first target alone */
   readonly layout: "per_target" | "shared_once";
 }
 
@@ -34,12 +34,7 @@ export function readTrunkConfig(config: Fields, version: 2 | 3, outputCount: num
 }
 
 export function readMembers(root: Fields, trunk: TrunkConfig, floats: FloatReader): Member[] {
-  const states = root.list("shared_trunk");
-  if (states.length === 0 || states.length > maxMembers) {
-    throw root.refusal("shared_trunk", `${states.length} members`, `1 to ${maxMembers}`);
-  }
-  return states.map((value, index) => {
-    const state = Fields.of(value, root.placeOf(`shared_trunk.${index}`));
+  return memberStates(root, "shared_trunk").map((state) => {
     const names = linearNames(state, trunk.sizes.length - 1);
     const layers = names.map((name, layer) =>
       floats.readLinear(state, name, trunk.sizes[layer]!, trunk.sizes[layer + 1]!),
@@ -49,7 +44,7 @@ export function readMembers(root: Fields, trunk: TrunkConfig, floats: FloatReade
   });
 }
 
-/** `net.0`, `net.3`, `net.6` …: behind each dense layer come a ReLU and, of the first two, a dropout. */
+/** `net.0`, `net.3`, `net.6` …: a ReLU follows each dense layer, and a dropout follows the first two. */
 function linearNames(state: Fields, count: number): string[] {
   const positions = state.names
     .map((name) => /^net\.(0|[1-9]\d{0,3})\.weight$/.exec(String(name))?.[1])

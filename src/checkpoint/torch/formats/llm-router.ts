@@ -1,9 +1,10 @@
-// prefill_router.pt of NVIDIA's llm-router v3, versions 2 and 3 → checkpoint content. Every dimension is checked against
-// the others; what the format does not know is refused.
+// prefill_router.pt of NVIDIA's llm-router v3, versions 2 and 3 → checkpoint content. Every dimension is
+// checked against the others. A member that the format does not know is refused.
 // Format: model_router_toolkit/prefill/{train,scorer,transforms,trunk}.py of NVIDIA-AI-Blueprints/llm-router.
 import type { CheckpointContent } from "../../checkpoint-content.js";
+import { Fields } from "../pickle/fields.js";
 import { describe } from "../pickle/pickle-values.js";
-import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";
+import type { TorchFile } from "../torch-file.js";
 import { torchRefusal } from "../torch-refusal.js";
 import { readBlocks } from "./llm-router-blocks.js";
 import { readCosts } from "./llm-router-costs.js";
@@ -13,17 +14,10 @@ import { readMembers, readTrunkConfig } from "./llm-router-trunk.js";
 const place = "llm-router";
 
 /**
- * Reads a checkpoint of llm-router v3.
- *
- * @throws JudgeError `checkpoint` naming what is missing, extra, mis-shaped, not finite or not supported
+ * @throws JudgeError `checkpoint` that names what is missing, extra, mis-shaped, not finite or not supported
  */
-export function parseLlmRouter(bytes: Uint8Array): CheckpointContent {
-  return readLlmRouter(parseTorchFile(bytes));
-}
-
-/** As parseLlmRouter, for a file whose pickle was read. */
 export function readLlmRouter(file: TorchFile): CheckpointContent {
-  const root = rootOf(file, place);
+  const root = Fields.of(file.root, place);
   const version = root.take("version");
   if (version !== 2 && version !== 3) {
     throw torchRefusal(place, {
@@ -42,7 +36,7 @@ export function readLlmRouter(file: TorchFile): CheckpointContent {
   const blocks = readBlocks(transforms, trunk, file.floats);
   const members = readMembers(root, trunk, file.floats);
   const costs = readCosts(root.fields("pool_config"), outputNames, encoderName);
-  // medians of answer lengths: nothing here is computed with them
+  // the medians of answer lengths, which no computation here needs
   if (root.has("cost_table")) root.fields("cost_table");
   root.end();
   return {

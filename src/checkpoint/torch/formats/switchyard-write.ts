@@ -1,19 +1,20 @@
-// A head as the checkpoint of Switchyard 0.3.0's native prefill_router route: format_version 1, tensors only.
+// Writes a head as the checkpoint of Switchyard 0.3.0's own prefill_router route: format_version 1, tensors
+// only.
 import { JudgeError } from "../../../errors.js";
 import type { FeatureBlock, HeadWeights, Linear, Member } from "../../../head/weights.js";
 import type { CheckpointContent } from "../../checkpoint-content.js";
 import { TensorToWrite, type WritableValue, writePickle } from "../pickle/pickle-write.js";
 import { writeTorchZip } from "../zip/torch-zip-write.js";
 
-/** The label that the format demands; what is pooled is the last token. */
+/** The label that the format demands. The router takes the last token all the same. */
 const pooling = "mean of independently standardized selected layers";
 
-/** The member kind that the format knows. */
+/** The kind of member that the format holds. */
 type PerOutput = Extract<Member, { kind: "per_output" }>;
 
 /**
- * The bytes of a .pt file. A shared network of two hidden layers becomes one adapter for every output (its first layer), the
- * trunk (its second) and a head for each row of its last.
+ * The bytes of a .pt file. Of a shared network of two hidden layers, the first layer becomes the adapter of
+ * every output, the second one the trunk, and each row of the last one a head.
  *
  * @throws JudgeError `checkpoint` with the reason when the format cannot hold the head
  */
@@ -32,7 +33,7 @@ export function writeSwitchyard({ head, encoderName, chatTemplateKwargs }: Check
     format_version: 1,
     encoder: {
       name: encoderName,
-      // a checkpoint does not tell how many layers its encoder has: at least as many as it reads
+      // a checkpoint does not say how many layers its encoder has: there are at least those that it reads
       n_layers: Math.max(1, ...block!.layers),
       hidden_dim: block!.hiddenSize,
       view: "task_prompt_only",
@@ -68,9 +69,9 @@ function whyNot({ blocks, members, calibration }: HeadWeights): string | null {
   if (members.some((member) => member.kind === "shared" && member.layers.length !== 3)) {
     return "its members are not networks of two hidden layers";
   }
-  if (calibration.some((entry) => entry !== null))
-    return "it is calibrated, and the format has no place for that";
-  return null;
+  return calibration.some((entry) => entry !== null)
+    ? "it is calibrated, and the format has no place for that"
+    : null;
 }
 
 function featurePipeline(block: FeatureBlock): WritableValue {
@@ -98,7 +99,7 @@ function featurePipeline(block: FeatureBlock): WritableValue {
   };
 }
 
-/** The format's own files hold these in float64. */
+/** As float64, in which the format's own files hold these values. */
 function double(values: Float32Array, shape: readonly number[]): TensorToWrite {
   return new TensorToWrite(Float64Array.from(values), shape);
 }

@@ -1,26 +1,19 @@
-// The prefill_router checkpoint (.pt) of Switchyard 0.3.0, format_version 1 → checkpoint content. Every dimension is
-// checked against the others; what the format does not know is refused.
-// Format: the loader of NVIDIA-NeMo/Switchyard 0.3.0, which takes the last token despite the pooling's label.
+// The prefill_router checkpoint (.pt) of Switchyard 0.3.0, format_version 1 → checkpoint content. Every
+// dimension is checked against the others. A member that the format does not know is refused.
+// Format: the loader of NVIDIA-NeMo/Switchyard 0.3.0. It takes the last token, whatever the label of the
+// pooling says.
 import type { FeatureBlock, Member } from "../../../head/weights.js";
 import type { CheckpointContent } from "../../checkpoint-content.js";
 import { Fields } from "../pickle/fields.js";
 import { type FloatReader, shapeOf } from "../pickle/float-reader.js";
-import { parseTorchFile, rootOf, type TorchFile } from "../torch-file.js";
-
-const maxMembers = 1000;
+import type { TorchFile } from "../torch-file.js";
+import { memberStates } from "./member-states.js";
 
 /**
- * Reads a checkpoint of Switchyard 0.3.0's prefill router.
- *
- * @throws JudgeError `checkpoint` naming what is missing, extra, mis-shaped, not finite or not supported
+ * @throws JudgeError `checkpoint` that names what is missing, extra, mis-shaped, not finite or not supported
  */
-export function parseSwitchyard(bytes: Uint8Array): CheckpointContent {
-  return readSwitchyard(parseTorchFile(bytes));
-}
-
-/** As parseSwitchyard, for a file whose pickle was read. */
 export function readSwitchyard(file: TorchFile): CheckpointContent {
-  const root = rootOf(file, "switchyard");
+  const root = Fields.of(file.root, "switchyard");
   root.expect("format_version", 1);
   const encoder = root.fields("encoder");
   encoder.expect("view", "task_prompt_only");
@@ -70,7 +63,7 @@ function readBlock(pipeline: Fields, encoder: Fields, floats: FloatReader): Feat
   return block;
 }
 
-/** One vector for each layer, under the layer's number as a text → [layers × hiddenSize]. */
+/** The vectors of all layers, each under its layer's number as a text → [layers × hiddenSize]. */
 function joined(layers: readonly number[], read: (layer: string) => Float32Array): Float32Array {
   const vectors = layers.map((layer) => read(String(layer)));
   const values = new Float32Array(vectors.reduce((size, vector) => size + vector.length, 0));
@@ -86,12 +79,7 @@ function readMembers(root: Fields, pcaSize: number, outputCount: number, floats:
   const architecture = root.fields("architecture");
   architecture.expect("activation", "ReLU");
   architecture.expect("ensemble_reduction", "mean(sigmoid(logits))");
-  const states = root.list("model_state_dicts");
-  if (states.length === 0 || states.length > maxMembers) {
-    throw root.refusal("model_state_dicts", `${states.length} members`, `1 to ${maxMembers}`);
-  }
-  return states.map((value, index) => {
-    const state = Fields.of(value, root.placeOf(`model_state_dicts.${index}`));
+  return memberStates(root, "model_state_dicts").map((state) => {
     const [trunkSize, adapterSize] = shapeOf(state, "trunk.0.weight", 2);
     if (architecture.has("adapter_dim")) architecture.expect("adapter_dim", adapterSize);
     if (architecture.has("trunk_dim")) architecture.expect("trunk_dim", trunkSize);

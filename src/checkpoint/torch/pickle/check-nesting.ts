@@ -1,16 +1,16 @@
-// Demands that what a pickle built is a tree of bounded depth, shared branches allowed: a value that holds itself, or
-// a chain of a million lists, would trip whoever walks it.
+// Demands that a pickle's value is a tree of bounded depth; branches may be shared. Code that walks the value
+// would never return from one that holds itself, and would overflow its stack on a chain of a million lists.
 import { pickleRefusal } from "../torch-refusal.js";
 import { ObjectBag, PickleTuple, type PickleValue } from "./pickle-values.js";
 
 const maxDepth = 64;
 
-/** @throws JudgeError `checkpoint` for a cycle and for more than 64 levels; visits each value once */
+/** Visits each value once. @throws JudgeError `checkpoint` for a cycle and for more than 64 levels */
 export function checkNesting(value: PickleValue): void {
   measure(value, 0, new Map());
 }
 
-/** How many levels lie below `value`. */
+/** The number of levels below `value`. */
 function measure(value: PickleValue, depth: number, known: Map<object, number>): number {
   const members = membersOf(value);
   if (members === null) return 0;

@@ -1,6 +1,5 @@
-// Reads the members of one dict of a pickle by name and kind; whoever is done says so, and what was not read is
-// refused. Knows no format.
-
+// Reads the members of one dict of a pickle by name and kind. `end` refuses a member that nobody read. Knows
+// no format.
 import type { JudgeError } from "../../../errors.js";
 import { show } from "../../show.js";
 import { torchRefusal } from "../torch-refusal.js";
@@ -60,7 +59,7 @@ export class Fields {
     throw this.refusal(name, describe(value), "True or False");
   }
 
-  /** A positive integer that a dimension can be. */
+  /** A positive integer, as a dimension is. */
   size(name: string): number {
     return sizeOf(this.take(name), this.placeOf(name));
   }
@@ -79,7 +78,7 @@ export class Fields {
     throw this.refusal(name, describe(value), "a list");
   }
 
-  /** A list of texts, each once, at least one. */
+  /** A list of at least one text. No text occurs twice. */
   texts(name: string): readonly string[] {
     return distinct(
       this.list(name).map((value) => {
@@ -95,7 +94,7 @@ export class Fields {
     return layerOf(this.take(name), this.placeOf(name));
   }
 
-  /** A list of hidden-state indices, each once, at least one. */
+  /** A list of at least one hidden-state index. No index occurs twice. */
   layers(name: string): readonly number[] {
     return distinct(
       this.list(name).map((value) => layerOf(value, this.placeOf(name))),
@@ -107,7 +106,7 @@ export class Fields {
     return Fields.of(this.take(name), this.placeOf(name));
   }
 
-  /** All members, read at once. */
+  /** All members; they count as read. */
   members(): ReadonlyMap<string | number, PickleValue> {
     this.unread.clear();
     return this.dict;
@@ -125,7 +124,7 @@ export class Fields {
     }
   }
 
-  /** Demands that all was read. */
+  /** Demands that every member was read. */
   end(): void {
     const [name] = this.unread;
     if (name === undefined) return;
@@ -154,7 +153,7 @@ export function sizeOf(value: PickleValue, place: string): number {
   throw torchRefusal(place, { found: describe(value), wanted: `an integer from 1 to ${maxSize}` });
 }
 
-/** No encoder and no dimension of a head comes near; what is larger is a damaged number. */
+/** No encoder and no dimension of a head comes near these limits. A larger number is a damaged one. */
 const maxLayer = 10_000;
 const maxSize = 10_000_000;
 

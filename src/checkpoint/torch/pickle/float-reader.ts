@@ -1,5 +1,5 @@
-// Tensors and arrays of a pickle → float32, row-major. Copies, so that a file's bytes need not stay; how much all
-// copies together may take is capped, since a short pickle can name the same bytes any number of times.
+// Tensors and arrays of a pickle → float32, row-major. The values are copied, so that the bytes of the file
+// can go. All copies together have a limit, since a short pickle can name the same bytes any number of times.
 import type { Linear } from "../../../head/weights.js";
 import { toFloat32 } from "../../safetensors.js";
 import { bytesPerValue } from "../../safetensors-header.js";
@@ -10,7 +10,7 @@ import { describe, NumpyArray, StridedArray } from "./pickle-values.js";
 export class FloatReader {
   private valuesLeft: number;
 
-  /** @param fileBytes size of the whole file: numbers of 2 bytes become float32 of twice as many */
+  /** @param fileBytes size of the whole file; the shortest number takes 2 of its bytes */
   constructor(fileBytes: number) {
     this.valuesLeft = fileBytes / 2;
   }
@@ -35,7 +35,7 @@ export class FloatReader {
     throw fields.refusal(name, "a value that is no finite float32", "finite ones");
   }
 
-  /** As `read`, for what is divided by. */
+  /** As `read`, for divisors: every value must be above 0. */
   readScale(fields: Fields, name: string, size: number): Float32Array {
     const values = this.read(fields, name, [size]);
     if (values.every((value) => value > 0)) return values;
@@ -49,7 +49,7 @@ export class FloatReader {
   }
 }
 
-/** The dimensions of an array, as many as wanted; its values are not looked at. */
+/** The dimensions of an array, which must be as many as `dimensions` says. */
 export function shapeOf(fields: Fields, name: string, dimensions: 1): [number];
 export function shapeOf(fields: Fields, name: string, dimensions: 2): [number, number];
 export function shapeOf(fields: Fields, name: string, dimensions: number): number[] {
@@ -58,7 +58,9 @@ export function shapeOf(fields: Fields, name: string, dimensions: number): numbe
   throw fields.refusal(name, `[${shape}]`, `${dimensions} dimension${dimensions === 1 ? "" : "s"}`);
 }
 
-/** A tensor, or the content of a numpy array, of floating-point numbers in 1 or 2 dimensions. */
+/**
+ * The tensor, or the content of the numpy array, of that name: floating-point numbers in 1 or 2 dimensions.
+ */
 function arrayOf(fields: Fields, name: string): StridedArray {
   const value = fields.take(name);
   const array = value instanceof NumpyArray ? value.content : value;
@@ -67,14 +69,14 @@ function arrayOf(fields: Fields, name: string): StridedArray {
   throw fields.refusal(name, describe(value), "floating-point numbers in 1 or 2 dimensions");
 }
 
-/** Row by row; null for an order that is not read. */
+/** The values row by row; null for an order that is not supported. */
 function toContiguous({ dtype, shape, strides, data }: StridedArray): Float32Array | null {
   const [rows, columns] = shape.length === 1 ? [1, shape[0]!] : [shape[0]!, shape[1]!];
   const columnStride = strides.at(-1)!;
   const rowStride = shape.length === 1 ? columns : strides[0]!;
   if ((columnStride === 1 || columns === 1) && (rowStride === columns || rows === 1)) {
     const size = rows * columns * bytesPerValue[dtype];
-    // not data.subarray: of a Buffer that is another Buffer, whose slice() does not copy
+    // data.subarray of a Buffer would give another Buffer, whose slice() does not copy
     return toFloat32({ dtype, shape, data: new Uint8Array(data.buffer, data.byteOffset, size) });
   }
   if (dtype !== "F32" && dtype !== "F64") return null;

@@ -1,5 +1,4 @@
-// numpy's types, arrays and scalars as they stand in a pickle, built from their states.
-
+// Builds numpy's types, arrays and scalars from their states in a pickle.
 import { bytesPerValue } from "../../safetensors-header.js";
 import { pickleRefusal } from "../torch-refusal.js";
 import {
@@ -108,7 +107,7 @@ export function sizesOf(shape: PickleTuple): number[] {
   return sizes;
 }
 
-/** Compares without walking into a value: a text made of one could be as large as a file cares to make it. */
+/** Compares members one by one. To make a text of them would cost as much as the file likes. */
 export function areExactly(found: readonly PickleValue[], wanted: readonly PickleValue[]): boolean {
   return found.length === wanted.length && found.every((value, index) => value === wanted[index]);
 }

@@ -1,4 +1,4 @@
-// The names of all of pickle's opcodes, for messages. Which of them are carried out is pickle.ts's.
+// The names of all opcodes of pickle, for messages. read-pickle.ts carries out some of them.
 
 const names: Readonly<Record<number, string>> = {
   40: "MARK",

@@ -1,4 +1,5 @@
-// Reads a pickle's arguments byte by byte. No length is followed before it was checked against what is left.
+// Reads the arguments of a pickle's opcodes. Every length is checked against the bytes left before it is
+// followed.
 import { pickleRefusal } from "../torch-refusal.js";
 
 const maxLineBytes = 200;
@@ -36,14 +37,14 @@ export class PickleCursor {
     return this.view.getFloat64(this.advance(8));
   }
 
-  /** An 8-byte length, which must lie in what is left. */
+  /** An 8-byte length of at most the bytes left. */
   length64(): number {
     const length = this.view.getBigUint64(this.advance(8), true);
     if (length > this.bytesLeft) throw this.tooShort(String(length));
     return Number(length);
   }
 
-  /** LONG1: little-endian two's complement in as many bytes as the first says. */
+  /** LONG1: the first byte gives the length of a little-endian integer in two's complement. */
   long1(): number {
     const length = this.uint8();
     if (length > 8) throw pickleRefusal(`an integer of ${length} bytes`, "at most 8");

@@ -1,6 +1,5 @@
-// What a pickle may ask Python to look up, call or fill: a closed list, each built here as plain data. A global that
-// is not on the list is refused by its name, whatever the file says it is for.
-
+// The closed list of what a pickle may ask Python to look up, call or fill. Each is built here as plain data.
+// A global that is not on the list is refused by its name.
 import { show } from "../../show.js";
 import { distrust, pickleRefusal } from "../torch-refusal.js";
 import { areExactly, dtypeOf, fillArray, fillDtype, scalarOf } from "./numpy.js";
@@ -24,7 +23,7 @@ const noCall: Call = () => {
   throw pickleRefusal("a call of what is only a type here", "none", distrust);
 };
 
-/** Global → what its call gives. */
+/** The result of a call, by the name of the global. */
 const calls: ReadonlyMap<string, Call> = new Map<string, Call>([
   ["collections.OrderedDict", (args) => orderedDict(args)],
   ["torch._utils._rebuild_tensor_v2", (args) => rebuildTensor(args)],
@@ -48,7 +47,10 @@ export class PickleObjects {
   private readonly globals = new Map<string, Global>();
   private readonly shelf: StorageShelf;
 
-  /** @param encodeBudget bytes that all calls of _codecs.encode together may give: each text is read once */
+  /**
+   * @param encodeBudget bytes that all calls of _codecs.encode may give together, since each text is used
+   *   once
+   */
   constructor(
     storages: ReadonlyMap<string, Uint8Array>,
     private encodeBudget: number,
@@ -59,7 +61,7 @@ export class PickleObjects {
   /** GLOBAL, STACK_GLOBAL: a name on the list. */
   lookUp(module: PickleValue, name: PickleValue): Global {
     const found = typeof module === "string" && typeof name === "string" ? `${module}.${name}` : null;
-    // a dot in the second half would make one name out of two halves in two ways
+    // with a dot in the second half, two different pairs of halves could give one name
     if (found === null || !calls.has(found) || String(name).includes(".")) {
       throw pickleRefusal(
         `the global ${found === null ? "of no name" : show(found)}`,
@@ -81,7 +83,7 @@ export class PickleObjects {
     return call(args.items, this);
   }
 
-  /** NEWOBJ: an object of scikit-learn, still without attributes. */
+  /** NEWOBJ: an object of scikit-learn, without attributes so far. */
   create(type: PickleValue, args: PickleValue): ObjectBag {
     const className = type instanceof Global ? type.name : "";
     if (!className.startsWith("sklearn.") || !(args instanceof PickleTuple) || args.items.length !== 0) {
@@ -106,12 +108,14 @@ export class PickleObjects {
     return this.shelf.take(id);
   }
 
-  /** Demands that the pickle used every storage of the file: no bytes lie there for another reader. */
+  /**
+   * Demands that the pickle used every storage of the file, so that no bytes lie there for another reader.
+   */
   checkAllUsed(): void {
     this.shelf.checkAllUsed();
   }
 
-  /** _codecs.encode(text, "latin1"): the bytes that protocol 2 cannot write as such. */
+  /** _codecs.encode(text, "latin1"): bytes, which protocol 2 can only write as a text. */
   encode([text, encoding, ...rest]: readonly PickleValue[]): Uint8Array {
     if (encoding !== "latin1" || rest.length !== 0) {
       throw pickleRefusal(`a text to be encoded as ${describe(encoding)}`, "latin1", distrust);
@@ -135,7 +139,7 @@ function latin1OfText(text: string): Uint8Array {
   return bytes;
 }
 
-/** UTF-8 → latin1 without a string in between, which would take twice the bytes. */
+/** UTF-8 → latin1, without a string in between that would take twice the memory. */
 function latin1OfUtf8(utf8: Uint8Array): Uint8Array {
   let doubles = 0;
   for (let place = 0; place < utf8.length; place++) doubles += utf8[place]! >> 7;
@@ -148,7 +152,7 @@ function latin1OfUtf8(utf8: Uint8Array): Uint8Array {
       continue;
     }
     const second = utf8[++place] ?? 0;
-    // C2 and C3 begin the characters 80 to FF
+    // the characters 80 to FF begin with the bytes C2 and C3
     if ((first !== 0xc2 && first !== 0xc3) || second >> 6 !== 2) throw notLatin1();
     bytes[size++] = ((first & 3) << 6) | (second & 63);
   }
@@ -164,7 +168,7 @@ function orderedDict(args: readonly PickleValue[]): OrderedDict {
   return new OrderedDict();
 }
 
-/** _reconstruct(numpy.ndarray, (0,), b"b"): an array that waits for its state. */
+/** _reconstruct(numpy.ndarray, (0,), b"b"): an array that gets its state later. */
 function newArray([type, shape, kind, ...rest]: readonly PickleValue[]): NumpyArray {
   const isPlain =
     type instanceof Global &&
@@ -178,7 +182,7 @@ function newArray([type, shape, kind, ...rest]: readonly PickleValue[]): NumpyAr
   return new NumpyArray();
 }
 
-/** The versions of modules that torch hangs on a state dict; nothing is computed with them. */
+/** The versions of modules that torch adds to a state dict. No computation needs them. */
 function isModuleMetadata(state: PickleValue): boolean {
   return state instanceof Map && state.size === 1 && state.has("_metadata");
 }

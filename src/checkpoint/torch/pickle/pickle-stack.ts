@@ -2,14 +2,14 @@
 import { pickleRefusal } from "../torch-refusal.js";
 import type { PickleValue } from "./pickle-values.js";
 
-/** Python writes at most 1,000 members at a time, two values each. */
+/** Python writes at most 1,000 members at a time, of two values each. */
 const maxStack = 10_000;
 const maxMarks = 200;
 const maxMemo = 200_000;
 
 export class PickleStack {
   private readonly values: PickleValue[] = [];
-  /** heights of the stack at which a MARK stands */
+  /** the heights of the stack at which there is a MARK */
   private readonly marks: number[] = [];
   private readonly memo: PickleValue[] = [];
 
@@ -26,7 +26,7 @@ export class PickleStack {
     return value;
   }
 
-  /** The uppermost value above the last mark. */
+  /** The topmost value. It must lie above the last mark. */
   top(): PickleValue {
     const value = this.values.at(-1);
     if (value === undefined || this.values.length <= (this.marks.at(-1) ?? 0)) {
@@ -42,14 +42,14 @@ export class PickleStack {
     this.marks.push(this.values.length);
   }
 
-  /** Takes all above the last mark, and the mark. */
+  /** Removes the last mark and all values above it; returns the values. */
   popMark(): PickleValue[] {
     const height = this.marks.pop();
     if (height === undefined) throw pickleRefusal("an opcode that takes all above a mark", "one before it");
     return this.values.splice(height);
   }
 
-  /** Keeps the uppermost value; Python numbers what it keeps from 0. */
+  /** Keeps the topmost value under the next number, which must be `index` if that is given. */
   memoize(index = this.memo.length): void {
     if (index !== this.memo.length || index === maxMemo) {
       throw pickleRefusal(`memo number ${index}`, `${this.memo.length} of at most ${maxMemo}`);
@@ -64,7 +64,7 @@ export class PickleStack {
     this.push(value);
   }
 
-  /** The one value that a whole pickle leaves. */
+  /** The one value that a whole pickle leaves on the stack. */
   result(): PickleValue {
     const [value] = this.values;
     if (value === undefined || this.values.length !== 1 || this.marks.length !== 0) {

@@ -1,5 +1,5 @@
-// What a checkpoint's pickle may hold. Dictionaries are Maps, so that no key can reach a prototype; everything else
-// that Python would build by calling something is one of the few closed shapes here.
+// The values that a checkpoint's pickle may hold. Dicts are Maps, so that no key can reach a prototype.
+// Whatever Python would build with a call is one of the few shapes here.
 
 import type { Dtype } from "../../safetensors-header.js";
 import { show } from "../../show.js";
@@ -30,12 +30,14 @@ export class PickleTuple {
 /** collections.OrderedDict: what torch's state dicts are. */
 export class OrderedDict extends Map<string | number, PickleValue> {}
 
-/** A string longer than any name, undecoded: the text under which Python 2's protocol hides the bytes of an array. */
+/**
+ * A string that is longer than any name, undecoded. Protocol 2 writes the bytes of an array as such a text.
+ */
 export class LongText {
   constructor(readonly utf8: Uint8Array) {}
 }
 
-/** A function or class of Python, as a mere name out of the allow-list. */
+/** The name of a function or class of Python that is on the allow-list. */
 export class Global {
   constructor(readonly name: string) {}
 }
@@ -48,12 +50,12 @@ export class Storage {
   ) {}
 }
 
-/** Numbers in a rectangle, checked against the bytes they lie in: a torch tensor or the content of a numpy array. */
+/** A torch tensor or the content of a numpy array. Its shape has been checked against its bytes. */
 export class StridedArray {
   constructor(
     readonly dtype: Dtype,
     readonly shape: readonly number[],
-    /** distance of neighbours along each dimension, in values */
+    /** the distance of two neighbours in each dimension, counted in values */
     readonly strides: readonly number[],
     /** starts with the first value */
     readonly data: Uint8Array,
@@ -61,7 +63,7 @@ export class StridedArray {
 }
 
 export class NumpyDtype {
-  /** the state gives the byte order; without it the type is not usable */
+  /** whether its state was read, which gives the byte order */
   isComplete = false;
 
   constructor(readonly dtype: NumpyScalarType) {}
@@ -69,12 +71,12 @@ export class NumpyDtype {
 
 export type NumpyScalarType = Dtype | "I32" | "BOOL";
 
-/** A numpy array: empty as it is made, filled by its state. */
+/** A numpy array. It is empty until its state is read. */
 export class NumpyArray {
   content: StridedArray | null = null;
 }
 
-/** An object of a known class with its attributes, none of which is ever called. */
+/** An object of a known class with its attributes. None of them is ever called. */
 export class ObjectBag {
   attributes: PickleDict | null = null;
 

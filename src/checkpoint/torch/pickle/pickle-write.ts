@@ -1,7 +1,7 @@
-// Writes a pickle (protocol 2) of plain values and torch tensors, with the opcodes and globals that torch.save itself uses
-// for them and torch.load(weights_only=True) admits. Pure.
+// Writes a pickle (protocol 2) of plain values and torch tensors. It uses the opcodes and globals that
+// torch.save uses and torch.load(weights_only=True) accepts.
 
-/** A contiguous tensor; its values become a storage of the file. */
+/** A contiguous tensor. Its values become a storage of the file. */
 export class TensorToWrite {
   constructor(
     readonly values: Float32Array | Float64Array,

@@ -1,15 +1,14 @@
-// A small dict of a pickle → plain JSON values, for arguments of a chat template.
-
+// A small dict of a pickle → plain JSON values, for the arguments of a chat template.
 import { torchRefusal } from "../torch-refusal.js";
 import type { Fields } from "./fields.js";
 import { describe, type PickleValue } from "./pickle-values.js";
 
 export type PlainValue = null | boolean | number | string | PlainValue[] | { [key: string]: PlainValue };
 
-/** A short pickle can name one list a million times, and lists of that list again. */
+/** A short pickle can name one list a million times, and a list of such lists too. */
 const maxValues = 1000;
 
-/** Keys sorted, so that equal dicts give equal JSON. */
+/** The keys are sorted, so that equal dicts give equal JSON. */
 export function toPlain(fields: Fields): Record<string, PlainValue> {
   let count = 0;
   const convert = (value: PickleValue): PlainValue => {
@@ -30,7 +29,7 @@ export function toPlain(fields: Fields): Record<string, PlainValue> {
       if (typeof key === "string") return key;
       throw torchRefusal(fields.place, { found: `the key ${key}`, wanted: "texts" });
     });
-    // own properties only, whatever their names
+    // fromEntries sets own properties only, whatever their names
     return Object.fromEntries(names.sort().map((name) => [name, convert(dict.get(name)!)]));
   };
   return convertDict(fields.members());

@@ -1,6 +1,7 @@
-// The restricted pickle machine: data.pkl → plain values. It imports nothing, calls nothing that a file names and has
-// no switch that would change that: what Python builds by a call is built by pickle-objects.ts out of a closed list,
-// anything else is refused by its name. Opcodes: those that torch.save writes (protocol 2) and protocols 3 and 4.
+// The restricted pickle machine: data.pkl → plain values. It imports nothing and calls nothing that a file
+// names, and no switch changes that. pickle-objects.ts has the closed list of what Python would build with a
+// call; anything else is refused by its name. The opcodes are those that torch.save writes (protocol 2), and
+// those of protocols 3 and 4.
 
 import { distrust, pickleRefusal } from "../torch-refusal.js";
 import { checkNesting } from "./check-nesting.js";
@@ -10,22 +11,20 @@ import { PickleObjects } from "./pickle-objects.js";
 import { PickleStack } from "./pickle-stack.js";
 import { LongText, PickleTuple, type PickleValue } from "./pickle-values.js";
 
-/** A head of 100 members with 10 layers each takes 50,000. */
+/** Many times what a large head takes. */
 const maxSteps = 500_000;
-/** Members of containers cost as much as opcodes; containers cost more, so that a short pickle may have few. */
+/** A container costs more memory than its opcode, so a short pickle may have only a few. */
 const maxContainers = { base: 1000, perByte: 1 / 5, inAll: 100_000 };
 const maxMembers = 100_000;
-/** Longer texts are never decoded, only turned into an array's bytes. */
+/** A longer text is never decoded. It can only become the bytes of an array. */
 const maxTextBytes = 4096;
 const stop = 0x2e;
 
 /**
- * Reads a pickle.
- *
  * @param bytes the whole of data.pkl
- * @param storages the bytes of data/KEY by key, which the pickle's tensors lie in
- * @throws JudgeError `checkpoint` for a global or an opcode that is not on the list, by its name, and for every pickle
- *   that is not whole or goes beyond a cap
+ * @param storages the bytes of data/KEY by key, which hold the values of the pickle's tensors
+ * @throws JudgeError `checkpoint` that names a global or an opcode which is not on the list, and for every
+ *   pickle that is incomplete or exceeds a limit
  */
 export function readPickle(bytes: Uint8Array, storages: ReadonlyMap<string, Uint8Array>): PickleValue {
   const machine = new PickleMachine(bytes, storages);
@@ -66,7 +65,7 @@ class PickleMachine {
     throw pickleRefusal(`more than ${maxSteps} opcodes`, "at most that many");
   }
 
-  /** Pushes what holds others, or is an object of its own, and so costs more memory than its opcode. */
+  /** Pushes a container or an object, which costs more memory than its opcode. */
   create(value: PickleValue): void {
     if (this.containersLeft-- === 0) {
       throw pickleRefusal("more containers than any checkpoint of its size", "fewer");
@@ -104,7 +103,7 @@ class PickleMachine {
       if (typeof key !== "string" && !(typeof key === "number" && Number.isSafeInteger(key))) {
         throw pickleRefusal("a key that is neither a text nor an integer", "one");
       }
-      // harmless in a Map, but a trap for whoever copies keys into an object
+      // it does no harm in a Map, but it would to code that copies the keys into an object
       if (key === "__proto__") throw pickleRefusal('the key "__proto__"', "any other");
       if (dict.has(key)) throw pickleRefusal("a key twice in one dict", "it once");
       dict.set(key, values[index + 1]!);
@@ -117,7 +116,7 @@ class PickleMachine {
     this.create(new PickleTuple(items));
   }
 
-  /** Takes two values off the stack, the lower one first. */
+  /** Takes two values off the stack; returns the lower one first. */
   popTwo(): [PickleValue, PickleValue] {
     const second = this.stack.pop();
     return [this.stack.pop(), second];

@@ -1,5 +1,5 @@
-// torch's storages and tensors as they stand in a pickle: which entry of the zip file, and which of its values.
-
+// torch's storages and tensors in a pickle: the entry of the zip file that each means, and which of its
+// values.
 import { bytesPerValue, type Dtype } from "../../safetensors-header.js";
 import { show } from "../../show.js";
 import { distrust, pickleRefusal } from "../torch-refusal.js";
@@ -28,7 +28,7 @@ export class StorageShelf {
 
   constructor(private readonly storages: ReadonlyMap<string, Uint8Array>) {}
 
-  /** ("storage", type, key, device, number of values); the device does not matter. */
+  /** @param id ("storage", type, key, device, number of values); the device does not matter */
   take(id: PickleValue): Storage {
     const [kind, type, key, device, count, ...rest] = id instanceof PickleTuple ? id.items : [];
     const dtype = type instanceof Global ? storageTypes.get(type.name) : undefined;
@@ -53,7 +53,7 @@ export class StorageShelf {
   }
 }
 
-/** _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks): a view, checked against its storage. */
+/** _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks): a view within its storage. */
 export function rebuildTensor(args: readonly PickleValue[]): StridedArray {
   const [storage, offset, size, stride, requiresGrad, hooks, ...rest] = args;
   if (!(storage instanceof Storage) || !(size instanceof PickleTuple) || !(stride instanceof PickleTuple)) {
@@ -71,7 +71,7 @@ export function rebuildTensor(args: readonly PickleValue[]): StridedArray {
     begin,
   );
   const count = sizes.reduce((product, length) => product * length, 1);
-  // more values than the storage holds would be a small file that grows
+  // with strides of 0, a small file could ask for any number of values
   if (strides.length !== sizes.length || last >= available || count > available) {
     throw pickleRefusal(
       `a tensor [${sizes}] with strides [${strides}] from ${begin}`,

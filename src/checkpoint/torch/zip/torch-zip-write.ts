@@ -1,10 +1,10 @@
-// Writes a zip as torch.save does: stored entries, each one's bytes at a multiple of 64. Pure.
+// Writes a zip file as torch.save does: entries are stored, and the bytes of each begin at a multiple of 64.
 import { crc32 } from "node:zlib";
 
-/** torch maps storages into memory and wants their bytes aligned. */
+/** torch maps storages into memory and needs their bytes aligned. */
 const alignment = 64;
 const utf8Names = 0x0800;
-/** 1980-01-01, the first day a zip file knows: the same content is the same file on any day. */
+/** 1980-01-01, the first day of the zip format. A fixed date gives the same file for the same content. */
 const date = 0x0021;
 const encoder = new TextEncoder();
 
@@ -52,7 +52,7 @@ interface EntryFacts {
 
 function localHeader({ path, size, crc, begin }: EntryFacts): Uint8Array {
   const fixed = 30;
-  // an extra field "FB" of filler moves the bytes to their place; its own header takes 4
+  // an extra field "FB" of filler moves the bytes to their place; the header of that field takes 4 bytes
   const filler = (alignment - ((begin + fixed + path.length + 4) % alignment)) % alignment;
   const header = new Uint8Array(fixed + path.length + 4 + filler);
   const view = new DataView(header.buffer);

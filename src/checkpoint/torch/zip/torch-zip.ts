@@ -1,6 +1,6 @@
-// Reads the zip file that torch.save writes: one pickle and the storages of its tensors, all under CRC-32. The reader
-// trusts no byte and copies none; what the pickle means is pickle.ts's. A hole, an overlap, an entry that torch does
-// not write or a repeated name is refused, so that no other reader can see another file in the same bytes.
+// Reads the zip file that torch.save writes: one pickle and the storages of its tensors, all under CRC-32.
+// The reader trusts no byte and copies none. It refuses a hole, an overlap, a repeated name and an entry that
+// torch does not write, so that no other reader can see another file in the same bytes.
 import { crc32 } from "node:zlib";
 import { show } from "../../show.js";
 import { zipRefusal } from "../torch-refusal.js";
@@ -13,7 +13,7 @@ export interface TorchZip {
   readonly storages: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Larger files are refused. A head of 40 layers × 8,192 with PCA 300 needs 600 MB as a pickle of text. */
+/** Larger files are refused. No head of a known encoder comes near. */
 const maxFileBytes = 2 ** 30;
 const headerBytes = 30;
 const signatures = { header: 0x04034b50, descriptor: 0x08074b50 };
@@ -58,11 +58,12 @@ function splitName(name: string): { folder: string; file: string; key: string | 
   return { folder, file, key: key ?? null };
 }
 
-/** The bytes of an entry after its own header, its place and its checksum were checked. */
+/** The bytes of an entry. Its header, its place and its checksum are checked first. */
 function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: number): Uint8Array {
   const entry = entries[index]!;
   const end = entries[index + 1]?.begin ?? begin;
-  // with every entry from where the last one ended to where the next begins, none overlaps and none is hidden
+  // each entry reaches from the end of the last one to the start of the next, so none overlaps and none is
+  // hidden
   if (index === 0 && entry.begin !== 0) throw zipRefusal("bytes before the first entry", "none");
   if (end > begin) throw zipRefusal(`the entry ${show(entry.name)} in the directory`, "it before");
   const dataBegin = checkHeader(view, entry, end);
@@ -76,7 +77,9 @@ function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: numb
   return content;
 }
 
-/** Demands that the header before an entry says what the directory says; the offset behind it. */
+/**
+ * Demands that the header before an entry says what the directory says; returns the offset behind the header.
+ */
 function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
   const { begin, nameBegin, nameLength, flags, crc, size } = entry;
   if (begin + headerBytes + nameLength > end || view.getUint32(begin, true) !== signatures.header) {
@@ -96,7 +99,10 @@ function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
   return begin + headerBytes + nameLength + view.getUint16(begin + 28, true);
 }
 
-/** Demands that between an entry and the next lies nothing but, where flagged, its checksum and sizes once more. */
+/**
+ * Demands that nothing lies between two entries but the first one's checksum and sizes, if a flag announces
+ * them.
+ */
 function checkDescriptor(view: DataView, { name, flags, crc, size }: ZipEntry, begin: number, end: number) {
   const length = end - begin;
   const wanted = (flags & 8) === 0 ? [0] : [16, 24];
@@ -121,7 +127,7 @@ function checkFormat(files: ReadonlyMap<string, Uint8Array>): void {
   };
   const version = text("version");
   if (version !== "3") throw zipRefusal(`version ${show(version ?? "")}`, "3");
-  // torch before 2.1 did not write it; what it ran on was little-endian
+  // torch before 2.1 did not write it, and ran on little-endian machines
   const order = text("byteorder") ?? "little";
   if (order !== "little") {
     throw zipRefusal(`the byte order ${show(order)}`, "little", "save it again on a common machine");

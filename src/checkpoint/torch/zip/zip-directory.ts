@@ -1,12 +1,13 @@
-// The directory of a zip file as torch.save writes one: entries stored one behind the other, directory, zip64 end
-// record, end record. Every length and offset is checked against the file before it is followed; reads no entry.
+// Reads the directory of a zip file as torch.save writes it: stored entries, directory, zip64 end record, end
+// record. Every length and offset is checked against the file before it is followed. The entries themselves
+// are not read here.
 import { show } from "../../show.js";
 import { zipRefusal } from "../torch-refusal.js";
 
 /** One entry as the directory describes it. */
 export interface ZipEntry {
   readonly name: string;
-  /** where the name's bytes lie in the directory */
+  /** offset of the name's bytes in the directory */
   readonly nameBegin: number;
   readonly nameLength: number;
   readonly flags: number;
@@ -22,7 +23,7 @@ export interface ZipDirectory {
   readonly begin: number;
 }
 
-/** A head of 20 outputs and 20 members takes 2,000. */
+/** Many times what a large head has. */
 const maxEntries = 10_000;
 const maxNameBytes = 512;
 const endBytes = 22;
@@ -30,7 +31,7 @@ const zip64LocatorBytes = 20;
 const zip64EndBytes = 56;
 const entryBytes = 46;
 const signatures = { entry: 0x02014b50, end: 0x06054b50, zip64End: 0x06064b50, zip64Locator: 0x07064b50 };
-/** Bit 3: sizes stand behind the entry too; bit 11: the name is UTF-8. No other flag occurs. */
+/** Bit 3: the sizes also stand behind the entry. Bit 11: the name is UTF-8. No other flag occurs. */
 const knownFlags = 0x0808;
 
 /** @throws JudgeError `checkpoint` for anything but a directory as torch.save writes it */
@@ -49,7 +50,10 @@ export function readDirectory(view: DataView): ZipDirectory {
   return { entries, begin };
 }
 
-/** Where the directory lies, from the end record and, as torch always writes one, the zip64 end record before it. */
+/**
+ * Where the directory lies. The end record says it, and so does the zip64 end record that torch writes before
+ * it.
+ */
 function readEnd(view: DataView): { count: number; begin: number; end: number } {
   const place = view.byteLength - endBytes;
   if (place < 0 || view.getUint32(place, true) !== signatures.end) {
@@ -76,7 +80,7 @@ function readEnd(view: DataView): { count: number; begin: number; end: number } 
   return { count, begin, end };
 }
 
-/** Demands that the zip64 end record says what the end record says; its offset. */
+/** Demands that the zip64 end record says what the end record says; returns its offset. */
 function checkZip64End(view: DataView, locator: number, wanted: readonly number[]): number {
   const place = locator - zip64EndBytes;
   const read = (offset: number) => Number(view.getBigUint64(place + offset, true));

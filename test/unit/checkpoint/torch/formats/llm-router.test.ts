@@ -1,7 +1,8 @@
 // llm-router's checkpoints: what a good one becomes, and every way in which its parts may not fit together.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseLlmRouter } from "../../../../../src/checkpoint/torch/formats/llm-router.js";
+import { readLlmRouter } from "../../../../../src/checkpoint/torch/formats/llm-router.js";
+import { parseTorchFile } from "../../../../../src/checkpoint/torch/torch-file.js";
 import { refusal } from "../../../../support/refusal.js";
 import {
   type Buildable,
@@ -13,6 +14,8 @@ import {
   Tuple,
   torchFile,
 } from "../../../../support/torch/pickle-builder.js";
+
+const parseLlmRouter = (bytes: Uint8Array) => readLlmRouter(parseTorchFile(bytes));
 
 /** Members to replace; undefined takes one away. */
 type Change = Readonly<Record<string, Buildable | undefined>>;

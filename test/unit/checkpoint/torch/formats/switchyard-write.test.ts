@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { loadCheckpoint } from "../../../../../src/checkpoint/load.js";
-import { parseSwitchyard } from "../../../../../src/checkpoint/torch/formats/switchyard.js";
+import { readSwitchyard } from "../../../../../src/checkpoint/torch/formats/switchyard.js";
 import { writeSwitchyard } from "../../../../../src/checkpoint/torch/formats/switchyard-write.js";
 import { writePickle } from "../../../../../src/checkpoint/torch/pickle/pickle-write.js";
+import { parseTorchFile } from "../../../../../src/checkpoint/torch/torch-file.js";
 import { parseTorchZip } from "../../../../../src/checkpoint/torch/zip/torch-zip.js";
 import { pooledKey } from "../../../../../src/features/pooled.js";
 import { probabilities } from "../../../../../src/head/head.js";
 import type { HeadWeights } from "../../../../../src/head/weights.js";
 import { fixturePath, largestDifference } from "../../../../support/fixtures.js";
 import { refusal } from "../../../../support/refusal.js";
+
+const parseSwitchyard = (bytes: Uint8Array) => readSwitchyard(parseTorchFile(bytes));
 
 const convertible = [
   "switchyard-0.3.0/two-models.pt",

@@ -1,8 +1,9 @@
 // Switchyard 0.3.0's checkpoints: what a good one becomes, and every way in which its parts may not fit together.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseSwitchyard } from "../../../../../src/checkpoint/torch/formats/switchyard.js";
+import { readSwitchyard } from "../../../../../src/checkpoint/torch/formats/switchyard.js";
 import { parseTorchCheckpoint } from "../../../../../src/checkpoint/torch/torch-checkpoint.js";
+import { parseTorchFile } from "../../../../../src/checkpoint/torch/torch-file.js";
 import { refusal } from "../../../../support/refusal.js";
 import {
   type Buildable,
@@ -13,6 +14,8 @@ import {
   torchZip,
   write,
 } from "../../../../support/torch/pickle-builder.js";
+
+const parseSwitchyard = (bytes: Uint8Array) => readSwitchyard(parseTorchFile(bytes));
 
 /** Members to replace; undefined takes one away. */
 type Change = Readonly<Record<string, Buildable | undefined>>;
