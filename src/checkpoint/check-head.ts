@@ -1,6 +1,5 @@
 // Checks whether a head can give probabilities at all, once a reader of any format has built it. A fault that
-// shows in one tensor alone (a value that is not finite, a scale of 0) has been refused by the reader
-// already.
+// shows in one tensor alone (a value that is not finite, a scale of 0) is refused by the reader.
 import { JudgeError } from "../errors.js";
 import { type PooledVectors, pooledKey } from "../features/pooled.js";
 import { calibrate, probabilities } from "../head/head.js";

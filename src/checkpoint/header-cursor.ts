@@ -20,10 +20,7 @@ export class HeaderCursor {
 
   constructor(private readonly text: string) {}
 
-  /**
-   * Reads `{"key": value, …}`; `readValue` must read the value. Two spellings of one key count as the same
-   * key.
-   */
+  /** Reads `{"key": value, …}`; `readValue` must read the value. Escapes in a key are resolved first. */
   readObject(place: string, readValue: (key: string) => void): void {
     const keys = new Set<string>();
     this.expect("{", place);

@@ -1,5 +1,4 @@
-// Reads router.json of format_version 2. It is this project's own format and can say all that any public
-// format says.
+// Reads router.json of format_version 2. It is our own, and can say all that any public format says.
 import * as z from "zod";
 import { spaceRules, templates, truncations } from "../encoder/view.js";
 import { JudgeError } from "../errors.js";

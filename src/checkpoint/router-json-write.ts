@@ -1,5 +1,4 @@
-// Writes a head as router.json, format 1 or 2, and router.safetensors. It makes the bytes; save.ts puts them
-// on the disk.
+// Writes a head as router.json, format 1 or 2, and router.safetensors. save.ts puts them on the disk.
 import { JudgeError } from "../errors.js";
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
 import type { CheckpointContent } from "./checkpoint-content.js";

@@ -1,5 +1,4 @@
-// Reads and checks the header of a safetensors file: what each tensor is and where its bytes lie. It reads no
-// tensor.
+// Reads and checks the header of a safetensors file: what each tensor is and where its bytes lie.
 import { HeaderCursor } from "./header-cursor.js";
 import { safetensorsRefusal } from "./safetensors-refusal.js";
 import { show } from "./show.js";
@@ -40,8 +39,7 @@ export function readHeader(bytes: Uint8Array, fileSize = bytes.byteLength): Head
 }
 
 /**
- * Reads the header when only the start of the file is at hand. It does not check what the header says of
- * later bytes.
+ * Reads the header when only the start of the file is at hand. What it says of later bytes is not checked.
  *
  * @param start the file's first bytes; the bytes behind the header do not matter
  * @returns null while the header itself is incomplete
@@ -57,10 +55,7 @@ export function readStart(start: Uint8Array, maxHeaderBytes: number): Header | n
   return start.byteLength < 8 + Number(size) ? null : readEntries(start);
 }
 
-/**
- * The size that the header gives the whole file, for a file that is still being written. It fails as
- * `readStart`.
- */
+/** The size that the header gives the whole file, while that is still being written; as `readStart`. */
 export function declaredSize(start: Uint8Array, maxHeaderBytes: number): number | null {
   const header = readStart(start, maxHeaderBytes);
   return header && header.end + Math.max(0, ...header.entries.map((entry) => entry.end));
@@ -82,10 +77,7 @@ function readEntries(bytes: Uint8Array): Header {
   return { entries, metadata, end };
 }
 
-/**
- * Bytes of a tensor; null for a shape that is invalid or too large to count exactly, so that no overflow
- * looks small.
- */
+/** Bytes of a tensor; null for a shape that is invalid, or too large for an exact number. */
 export function byteLengthOf(dtype: Dtype, shape: readonly number[]): number | null {
   let length: number = bytesPerValue[dtype];
   for (const size of shape) {
@@ -120,9 +112,7 @@ function readHeaderText(bytes: Uint8Array): { text: string; end: number } {
   }
 }
 
-/**
- * Reads the value `{"dtype": …, "shape": …, "data_offsets": …}` and checks what concerns this tensor alone.
- */
+/** Reads `{"dtype": …, "shape": …, "data_offsets": …}` and checks what concerns this tensor alone. */
 function readEntry(cursor: HeaderCursor, name: string): Entry {
   const place = `tensor ${show(name)}`;
   const found: { dtype?: string; shape?: number[]; offsets?: number[] } = {};
@@ -153,10 +143,7 @@ function readEntry(cursor: HeaderCursor, name: string): Entry {
   return { name, dtype, shape, begin, end };
 }
 
-/**
- * Demands that the tensors fill the file from 0 to its end one after the other: no byte is shared, none is
- * hidden.
- */
+/** Demands that the tensors fill the file one after the other: no byte is shared, none is hidden. */
 function checkLayout(entries: readonly Entry[], dataSize: number): void {
   let offset = 0;
   for (const { name, begin, end } of entries.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {

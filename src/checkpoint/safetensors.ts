@@ -1,8 +1,6 @@
 // Reads and writes the safetensors format: 8-byte header length, JSON header, tensor bytes. The reader trusts
-// no byte of the file and builds nothing larger than it. It does not touch the disk and does not know what a
-// tensor is for.
-// Format: https://github.com/huggingface/safetensors; both directions are compared with Python's safetensors
-// 0.8.
+// no byte of the file and builds nothing larger than it.
+// Format: https://github.com/huggingface/safetensors; tests compare with Python's safetensors 0.8.
 
 import {
   byteLengthOf,

@@ -6,21 +6,14 @@ import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
 import { readRegularFile } from "../input/regular-file.js";
 
-/**
- * A folder without this file is no checkpoint. It is away while the others change, so that old and new never
- * mix.
- */
+/** Without this file a folder is no checkpoint. It is away while the others change: none are mixed. */
 const seal = "router.json";
 const maxSealBytes = 2 ** 24;
-/**
- * The name of a file that is being written. No other program uses it, so the next save may replace what is
- * left of it.
- */
+/** The name of a file while it is written. No other program uses it, so the next save may replace it. */
 const partName = (name: string) => `.${name}.prefill-judge-part`;
 
 /**
- * Writes the files into `folder` and makes the folder if it is missing. Until all new files are on the disk,
- * the old ones stay.
+ * Writes the files into `folder`, and makes it if need be. Until all are on the disk, the old ones stay.
  *
  * @param stale files of an older checkpoint that the new one does not have
  * @throws JudgeError `checkpoint` when the folder cannot be written, or holds foreign files of these names
@@ -58,8 +51,7 @@ export function saveFile(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * Files of these names belong to a checkpoint if a router.json lies beside them, or the unfinished one of a
- * killed writer.
+ * Files belong to a checkpoint if a router.json lies beside them, or the part of one that was being written.
  *
  * @throws JudgeError `checkpoint` that names a file which belongs to no checkpoint
  */

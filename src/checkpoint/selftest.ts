@@ -1,6 +1,5 @@
 // Reads and writes selftest.json: a few prompts with the token ids and probabilities of the reference
-// implementation, and the SHA-256 of the files that they were made with. judge/selftest.ts computes them
-// again at every load.
+// implementation, and the SHA-256 of the files behind them. judge/selftest.ts checks them at every load.
 import * as z from "zod";
 import { parseJsonPart } from "./parse-json-part.js";
 
@@ -56,10 +55,7 @@ export function parseSelftest(content: unknown): Selftest {
   };
 }
 
-/**
- * The selftest.json of a converted checkpoint. Its head lies in other files, so only the encoder's files are
- * named.
- */
+/** The selftest.json of a converted checkpoint. Of the files, it names only those of the encoder. */
 export function writeSelftest({ reference, tolerance, files, prompts }: Selftest): Uint8Array {
   const content: z.infer<typeof Selftest> = {
     format_version: 1,

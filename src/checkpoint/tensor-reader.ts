@@ -1,5 +1,4 @@
-// Takes the tensors out of a router.safetensors one by one, and checks each against the shape that
-// router.json gives.
+// Takes the tensors out of a router.safetensors, and checks each against the shape that router.json gives.
 import { JudgeError } from "../errors.js";
 import type { Linear } from "../head/weights.js";
 import { type SafetensorsFile, toFloat32 } from "./safetensors.js";

@@ -8,8 +8,7 @@ import { parseTorchFile } from "./torch-file.js";
 import { torchRefusal } from "./torch-refusal.js";
 
 /**
- * Reads a `.pt` file of NVIDIA's llm-router (versions 2 and 3) or of Switchyard 0.3.0. It never runs what a
- * file names.
+ * Reads a `.pt` file of NVIDIA's llm-router (versions 2 and 3) or of Switchyard 0.3.0, and never runs it.
  *
  * @throws JudgeError `checkpoint` for every other file
  */

@@ -1,5 +1,4 @@
-// scikit-learn's scaler and PCA of an llm-router checkpoint → feature blocks. Only the attributes of the two
-// objects are read.
+// scikit-learn's scaler and PCA of an llm-router checkpoint → feature blocks. Only their attributes are read.
 import type { FeatureBlock } from "../../../head/weights.js";
 import { Fields } from "../pickle/fields.js";
 import { type FloatReader, shapeOf } from "../pickle/float-reader.js";

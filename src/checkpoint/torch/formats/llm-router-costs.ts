@@ -1,13 +1,11 @@
-// What each target of an llm-router checkpoint costs, from its pool_config. Names and encoders must be those
-// of the head.
+// What each target of an llm-router checkpoint costs. Names and encoders must be those of the head.
 import { Fields } from "../pickle/fields.js";
 
 const cost = "cost_per_m_input_tokens";
 
 /**
  * The price of a million input tokens by output name; null unless every output has one. llm-router also
- * trains without targets, or with targets for some of its models only: the choice by cost is all that needs
- * them.
+ * trains without targets, or with targets for some of its models only.
  */
 export function readCosts(
   pool: Fields,

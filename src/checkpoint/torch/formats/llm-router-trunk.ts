@@ -1,5 +1,4 @@
-// The trunk of an llm-router checkpoint: dense layers with ReLU between them, and a state dict for each
-// ensemble member.
+// The trunk of an llm-router checkpoint: dense layers with ReLU, one state dict for each member.
 import type { Member } from "../../../head/weights.js";
 import { type Fields, sizeOf } from "../pickle/fields.js";
 import type { FloatReader } from "../pickle/float-reader.js";

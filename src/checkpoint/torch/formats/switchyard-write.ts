@@ -1,5 +1,4 @@
-// Writes a head as the checkpoint of Switchyard 0.3.0's own prefill_router route: format_version 1, tensors
-// only.
+// Writes a head as the checkpoint of Switchyard 0.3.0's own prefill_router route, format_version 1.
 import { JudgeError } from "../../../errors.js";
 import type { FeatureBlock, HeadWeights, Linear, Member } from "../../../head/weights.js";
 import type { CheckpointContent } from "../../checkpoint-content.js";

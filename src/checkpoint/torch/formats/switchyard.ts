@@ -1,7 +1,6 @@
 // The prefill_router checkpoint (.pt) of Switchyard 0.3.0, format_version 1 → checkpoint content. Every
 // dimension is checked against the others. A member that the format does not know is refused.
-// Format: the loader of NVIDIA-NeMo/Switchyard 0.3.0. It takes the last token, whatever the label of the
-// pooling says.
+// Format: the loader of NVIDIA-NeMo/Switchyard 0.3.0. It takes the last token, whatever the label says.
 import type { FeatureBlock, Member } from "../../../head/weights.js";
 import type { CheckpointContent } from "../../checkpoint-content.js";
 import { Fields } from "../pickle/fields.js";

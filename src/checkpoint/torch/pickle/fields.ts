@@ -1,5 +1,4 @@
-// Reads the members of one dict of a pickle by name and kind. `end` refuses a member that nobody read. Knows
-// no format.
+// Reads the members of one dict of a pickle by name and kind. `end` refuses a member that nobody read.
 import type { JudgeError } from "../../../errors.js";
 import { show } from "../../show.js";
 import { torchRefusal } from "../torch-refusal.js";

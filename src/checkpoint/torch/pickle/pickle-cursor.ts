@@ -1,5 +1,4 @@
-// Reads the arguments of a pickle's opcodes. Every length is checked against the bytes left before it is
-// followed.
+// Reads the arguments of a pickle's opcodes. Every length is checked before it is followed.
 import { pickleRefusal } from "../torch-refusal.js";
 
 const maxLineBytes = 200;

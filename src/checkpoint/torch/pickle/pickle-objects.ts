@@ -47,10 +47,7 @@ export class PickleObjects {
   private readonly globals = new Map<string, Global>();
   private readonly shelf: StorageShelf;
 
-  /**
-   * @param encodeBudget bytes that all calls of _codecs.encode may give together, since each text is used
-   *   once
-   */
+  /** @param encodeBudget bytes that all calls of _codecs.encode may give together */
   constructor(
     storages: ReadonlyMap<string, Uint8Array>,
     private encodeBudget: number,

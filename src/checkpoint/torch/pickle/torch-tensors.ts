@@ -1,5 +1,4 @@
-// torch's storages and tensors in a pickle: the entry of the zip file that each means, and which of its
-// values.
+// torch's storages and tensors in a pickle: which entry of the zip file each means, and which values.
 import { bytesPerValue, type Dtype } from "../../safetensors-header.js";
 import { show } from "../../show.js";
 import { distrust, pickleRefusal } from "../torch-refusal.js";

@@ -62,8 +62,7 @@ function splitName(name: string): { folder: string; file: string; key: string | 
 function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: number): Uint8Array {
   const entry = entries[index]!;
   const end = entries[index + 1]?.begin ?? begin;
-  // each entry reaches from the end of the last one to the start of the next, so none overlaps and none is
-  // hidden
+  // each entry begins where the last one ends, so none overlaps and none is hidden
   if (index === 0 && entry.begin !== 0) throw zipRefusal("bytes before the first entry", "none");
   if (end > begin) throw zipRefusal(`the entry ${show(entry.name)} in the directory`, "it before");
   const dataBegin = checkHeader(view, entry, end);
@@ -99,10 +98,7 @@ function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
   return begin + headerBytes + nameLength + view.getUint16(begin + 28, true);
 }
 
-/**
- * Demands that nothing lies between two entries but the first one's checksum and sizes, if a flag announces
- * them.
- */
+/** Demands that only the checksum and sizes that a flag announces lie behind an entry. */
 function checkDescriptor(view: DataView, { name, flags, crc, size }: ZipEntry, begin: number, end: number) {
   const length = end - begin;
   const wanted = (flags & 8) === 0 ? [0] : [16, 24];

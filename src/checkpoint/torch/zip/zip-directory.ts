@@ -1,6 +1,5 @@
 // Reads the directory of a zip file as torch.save writes it: stored entries, directory, zip64 end record, end
-// record. Every length and offset is checked against the file before it is followed. The entries themselves
-// are not read here.
+// record. Every length and offset is checked against the file before it is followed. It reads no entry.
 import { show } from "../../show.js";
 import { zipRefusal } from "../torch-refusal.js";
 
@@ -50,10 +49,7 @@ export function readDirectory(view: DataView): ZipDirectory {
   return { entries, begin };
 }
 
-/**
- * Where the directory lies. The end record says it, and so does the zip64 end record that torch writes before
- * it.
- */
+/** Where the directory lies. Both end records must agree on it, if there are two. */
 function readEnd(view: DataView): { count: number; begin: number; end: number } {
   const place = view.byteLength - endBytes;
   if (place < 0 || view.getUint32(place, true) !== signatures.end) {
