@@ -1,12 +1,12 @@
-// Work that ends with its caller's signal, or when its time is up.
+// Work that ends when its caller's signal aborts or when its time is up. Its own signal tells it.
 import { setMaxListeners } from "node:events";
 import type { JudgeError } from "./errors.js";
 
 /**
- * Runs `work`, which must settle when its controller aborts, with a controller that follows `outer` and lets
- * go of it afterwards.
+ * Runs `work` with a controller that aborts when `outer` aborts. `work` must settle then. Afterwards no
+ * listener is left on `outer`.
  *
- * @throws the reason of whichever aborted first, whatever `work` came to
+ * @throws the reason of the first abort, whatever the outcome of `work`
  */
 export async function linked<T>(
   outer: AbortSignal | undefined,
@@ -14,7 +14,7 @@ export async function linked<T>(
 ): Promise<T> {
   outer?.throwIfAborted();
   const controller = new AbortController();
-  // as many as the work has parts
+  // each part of the work may add a listener
   setMaxListeners(0, controller.signal);
   const leave = () => controller.abort(outer?.reason);
   outer?.addEventListener("abort", leave, { once: true });
@@ -26,7 +26,7 @@ export async function linked<T>(
   }
 }
 
-/** As `linked`, with an end of its own: after `timeoutMs` the reason is `late`'s. */
+/** As `linked`, but after `timeoutMs` the work is aborted with the error that `late` makes. */
 export function withTimeout<T>(
   timeoutMs: number,
   late: () => JudgeError,
@@ -43,7 +43,7 @@ export function withTimeout<T>(
   });
 }
 
-/** Rejects with the signal's reason when it aborts first; `promise` goes on. */
+/** As `promise`, but rejects when the signal aborts first, with its reason. `promise` itself goes on. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

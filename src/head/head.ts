@@ -1,4 +1,4 @@
-// The whole head: pooled hidden states → one probability per output. The only definition of the model.
+// The whole head: pooled hidden states → one probability per output. It is defined only here.
 import type { PooledVectors } from "../features/pooled.js";
 import type { PoolingMode } from "../features/pooling.js";
 import { memberLogits } from "./mlp.js";
@@ -16,8 +16,8 @@ export function sigmoid(logit: number): number {
 /**
  * Feature blocks → ensemble members → sigmoid → mean over the members.
  *
- * @param pooled the pooled vectors of at least the layers and modes that `requiredFeatures` names
- * @param multiply createSimdMultiply's for these weights, where many texts are to come
+ * @param pooled the vectors of the layers and pooling modes that `requiredFeatures` names; more do no harm
+ * @param multiply for many texts, the one that createSimdMultiply makes for these weights
  * @returns [outputs], each in [0, 1], in the order of `weights.outputNames`, before calibration
  */
 export function probabilities(
@@ -35,17 +35,17 @@ export function probabilities(
   return mean;
 }
 
-/** Raw probabilities through each output's Platt calibration; [outputs]. */
+/** The raw probabilities after each output's Platt calibration; [outputs]. */
 export function calibrate({ calibration }: HeadWeights, raw: Float64Array): Float64Array {
   return raw.map((probability, output) => {
     const platt = calibration[output];
     if (!platt) return probability;
-    // logit of 0 and 1 is infinite, as is what comes out: sigmoid takes both
+    // the logit of 0 or 1 is infinite, which sigmoid turns into 0 or 1 again
     return sigmoid(platt.slope * Math.log(probability / (1 - probability)) + platt.intercept);
   });
 }
 
-/** The layers and pooling modes an encoder must deliver for this head, each once and sorted. */
+/** The layers and pooling modes that this head needs from an encoder, each once and sorted. */
 export function requiredFeatures(weights: HeadWeights): { layers: number[]; pooling: PoolingMode[] } {
   const layers = new Set(weights.blocks.flatMap((block) => block.layers));
   const pooling = new Set(weights.blocks.map((block) => block.pooling));

@@ -1,4 +1,4 @@
-// The forward pass of one ensemble member. Training and serving share it.
+// The forward pass of one ensemble member, the same in training and in service.
 import { type Multiply, multiply as usualMultiply } from "./multiply.js";
 import type { Linear, Member } from "./weights.js";
 

@@ -1,14 +1,11 @@
-// The matrix-vector product under every layer of the head.
+// The matrix-vector product that every layer of the head is made of.
 
-/** matrix [rows, vector.length], row-major; rows; vector → [rows] */
+/** Gives matrix · vector: matrix [rows, vector.length], row-major → [rows]. */
 export type Multiply = (matrix: Float32Array, rows: number, vector: Float64Array) => Float64Array;
 
 /**
- * matrix · vector, summed in float64. Four rows share each value of the vector and keep two sums apiece, which the processor
- * overlaps: 0.16 instead of 0.26 ms for one embedded head. Where many texts are to come, simd-multiply.ts is faster.
- *
- * @param matrix [rows, vector.length], row-major
- * @returns [rows]
+ * The product summed in float64. Four rows share each value of the vector and keep two sums each, which a
+ * processor can overlap. For many texts, simd-multiply.ts is faster.
  */
 export function multiply(matrix: Float32Array, rows: number, vector: Float64Array): Float64Array {
   const size = vector.length;

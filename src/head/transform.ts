@@ -1,14 +1,14 @@
-// Pooled hidden states → features: combination of layers, StandardScaler, PCA. Sums in float64.
+// Pooled hidden states → features: combination of layers, StandardScaler, PCA. The sums are float64.
 import { type PooledVectors, pooledKey } from "../features/pooled.js";
 import { type Multiply, multiply as usualMultiply } from "./multiply.js";
 import { type FeatureBlock, rawSizeOf } from "./weights.js";
 
 /**
- * z = (x − scalerMean) / scalerScale, f = components · (z − pcaMean), as scikit-learn's StandardScaler and PCA.
+ * z = (x − scalerMean) / scalerScale, f = components · (z − pcaMean), as scikit-learn computes them.
  *
- * @param pooled the vectors of at least the block's layers in the block's pooling mode, [hiddenSize] each
+ * @param pooled the vectors of the block's layers in its pooling mode, [hiddenSize] each; more do no harm
  * @returns [pcaSize]
- * @throws RangeError when a vector is missing or of another size
+ * @throws RangeError when a vector is missing or has another size
  */
 export function transformBlock(
   block: FeatureBlock,
@@ -23,7 +23,7 @@ export function transformBlock(
   return multiply(block.pcaComponents, block.pcaSize, centred);
 }
 
-/** The layers' vectors as one: [rawSize]. */
+/** The vectors of the layers as one: [rawSize]. */
 function combine(block: FeatureBlock, pooled: PooledVectors): Float64Array {
   const { combination, hiddenSize, layers } = block;
   const combined = new Float64Array(rawSizeOf(block));

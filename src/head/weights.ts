@@ -1,4 +1,4 @@
-// The one shape of a head: everything between pooled hidden states and probabilities. Readers in checkpoint/
+// The one shape of a head: all between pooled hidden states and probabilities. The readers in checkpoint/
 // build it and check its dimensions; transform.ts, mlp.ts and head.ts compute with it.
 import type { PoolingMode } from "../features/pooling.js";
 
@@ -13,8 +13,8 @@ export interface Linear {
 }
 
 /**
- * How the pooled vectors of several layers become one: side by side, or (Switchyard 0.3.0) as their mean, after each
- * layer was standardised by its own mean and deviation.
+ * How the pooled vectors of several layers become one: side by side, or (Switchyard 0.3.0) as their mean,
+ * after each layer was standardised by its own mean and deviation.
  */
 export const combinationKinds = ["concat", "standardised_mean"] as const satisfies Combination["kind"][];
 export type Combination =
@@ -26,14 +26,14 @@ export type Combination =
       readonly layerScale: Float32Array;
     };
 
-/** StandardScaler followed by PCA, on the pooled vectors of some layers. */
+/** A StandardScaler and a PCA on the pooled vectors of some layers. */
 export interface FeatureBlock {
-  /** hidden-state indices in Transformers' numbering: 0 = embeddings, k = output of block k */
+  /** hidden-state indices as Transformers counts them: 0 = embeddings, k = output of block k */
   readonly layers: readonly number[];
   readonly pooling: PoolingMode;
   readonly hiddenSize: number;
   readonly combination: Combination;
-  /** [rawSize] each: layers × hiddenSize for `concat`, hiddenSize for `standardised_mean` */
+  /** these three are [rawSize]: layers × hiddenSize for `concat`, hiddenSize for `standardised_mean` */
   readonly scalerMean: Float32Array;
   readonly scalerScale: Float32Array;
   readonly pcaMean: Float32Array;
@@ -44,14 +44,14 @@ export interface FeatureBlock {
 
 /** One ensemble member. */
 export type Member =
-  /** dense layers with ReLU between them, none after the last, whose outputs are the head's */
+  /** dense layers with ReLU between them; the last one gives the outputs of the head */
   | { readonly kind: "shared"; readonly layers: readonly Linear[] }
   /** Switchyard 0.3.0: for output o, heads[o](relu(trunk(relu(adapters[o](features))))) */
   | {
       readonly kind: "per_output";
       readonly adapters: readonly Linear[];
       readonly trunk: Linear;
-      /** one row each */
+      /** each has one row */
       readonly heads: readonly Linear[];
     };
 
@@ -63,14 +63,14 @@ export interface Calibration {
 
 export interface HeadWeights {
   readonly outputNames: readonly string[];
-  /** the members' input is the blocks' outputs side by side */
+  /** their outputs, side by side, are the input of every member */
   readonly blocks: readonly FeatureBlock[];
   readonly members: readonly Member[];
-  /** by output; null: raw probabilities are the answer */
+  /** by output; null: the raw probability is the answer */
   readonly calibration: readonly (Calibration | null)[];
 }
 
-/** Of any layer. */
+/** The matrix of any layer. */
 export interface Matrix {
   /** [rows, columns], row-major */
   readonly values: Float32Array;
@@ -97,7 +97,7 @@ export function matricesOf({ blocks, members }: HeadWeights): Matrix[] {
   ];
 }
 
-/** Values that go into a block's scaler. */
+/** The number of values that go into a block's scaler. */
 export function rawSizeOf({
   layers,
   hiddenSize,

@@ -1,7 +1,7 @@
-// The bytes of a text file → its text, UTF-8 and nothing else: a byte that is not would silently become U+FFFD.
+// The bytes of a text file → its text. Only UTF-8 is accepted: other bytes would become U+FFFD in silence.
 import { type ErrorCode, JudgeError } from "../errors.js";
 
-/** What a file is that is no UTF-8 text, by its first bytes, and what to do with it. */
+/** Other forms of files by their first bytes, with what to do about them. */
 const otherForms: readonly (readonly [start: readonly number[], form: string, remedy: string])[] = [
   [[0xff, 0xfe], "UTF-16", "save it as UTF-8"],
   [[0xfe, 0xff], "UTF-16", "save it as UTF-8"],
@@ -12,10 +12,10 @@ const otherForms: readonly (readonly [start: readonly number[], form: string, re
 ];
 
 /**
- * The text, without a leading byte order mark.
+ * The text without a leading byte order mark.
  *
- * @param name how a message names the input
- * @throws JudgeError of the given code: another form by its name, else line and byte of what is not UTF-8
+ * @param name of the input in messages
+ * @throws JudgeError of the given code that names the form of the file, or the line and byte of the fault
  */
 export function decodeText(bytes: Uint8Array, name: string, code: ErrorCode): string {
   const other = otherForms.find(([start]) => start.every((byte, index) => bytes[index] === byte));
@@ -26,7 +26,7 @@ export function decodeText(bytes: Uint8Array, name: string, code: ErrorCode): st
       remedy: `${other[2]}`,
     });
   }
-  // of UTF-16 without its mark, every other byte of plain letters is 0
+  // in UTF-16 without its mark, every other byte of plain letters is 0
   if (bytes.length > 1 && (bytes[0] === 0) !== (bytes[1] === 0)) {
     throw new JudgeError(code, {
       found: `${name}: found UTF-16`,
@@ -47,7 +47,7 @@ export function decodeText(bytes: Uint8Array, name: string, code: ErrorCode): st
 
 const lineFeed = 0x0a;
 
-/** A line feed is part of no longer character, so the first line that does not decode by itself has the fault. */
+/** Only a line feed holds its byte, so the fault lies in the first line that does not decode. */
 function placeOfFault(bytes: Uint8Array): string {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let start = 0;

@@ -1,5 +1,5 @@
-// The one place that opens the files a server is made of. Only regular files are read, links followed: a pipe would keep
-// the server waiting for its other end, and a device may never end.
+// The one place that opens the files of a server. It follows links and reads regular files only: a pipe would
+// keep the server waiting for its other end, and a device may never end.
 import {
   closeSync,
   constants,
@@ -11,27 +11,27 @@ import {
   statSync,
 } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { type ErrorCode, JudgeError } from "../errors.js";
+import { type ErrorCode, type ErrorText, JudgeError } from "../errors.js";
 
 export interface WantedFile {
   readonly path: string;
-  /** how a message calls it */
+  /** of the file in messages */
   readonly name: string;
   /** of the error */
   readonly code: ErrorCode;
-  /** what whoever reads the message is to do */
+  /** of the error: what to do next */
   readonly remedy: string;
-  /** a larger one is refused before it is read; at most 2 GiB where all of it is read at once */
+  /** a larger file is refused before it is read; at most 2 GiB if all of it is read at once */
   readonly maxBytes: number;
 }
 
-/** should the file turn into a pipe after the look at it, opening it does not wait */
+/** with O_NONBLOCK, opening does not wait even if the file became a pipe after it was checked */
 const flags = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * All of a file, as long as it was when it was opened.
+ * The whole file, of the length that it had when it was opened.
  *
- * @throws JudgeError naming the file: `isMissing` tells one that is not there
+ * @throws JudgeError that names the file; `isMissing` recognises that of a missing file
  */
 export async function readRegularFile(wanted: WantedFile): Promise<Buffer> {
   const handle = await openRegularFile(wanted);
@@ -51,7 +51,7 @@ export async function readRegularFile(wanted: WantedFile): Promise<Buffer> {
   }
 }
 
-/** As `readRegularFile`, for the small files that a start waits for anyway. */
+/** As `readRegularFile`, for small files that a start must wait for anyway. */
 export function readRegularFileSync(wanted: WantedFile): Buffer {
   let descriptor: number | null = null;
   try {
@@ -92,16 +92,18 @@ export async function openRegularFile(wanted: WantedFile): Promise<FileHandle> {
   }
 }
 
-/** Whether an error of the functions above says that there is nothing at the path, not even a link. */
+/** Whether an error of the functions above says that nothing is at the path, not even a link. */
 export function isMissing(error: unknown): boolean {
   const { cause } = error as JudgeError;
   return cause instanceof Error && (cause as NodeJS.ErrnoException).code === "ENOENT";
 }
 
 function check(facts: Stats, wanted: WantedFile): void {
-  if (!facts.isFile()) throw refusal(`is ${kindOf(facts)}, wanted a regular file`, wanted);
-  if (facts.size > wanted.maxBytes)
-    throw refusal(`has ${facts.size} bytes, wanted at most ${wanted.maxBytes}`, wanted);
+  const { name, maxBytes } = wanted;
+  if (!facts.isFile())
+    throw refusal(wanted, { found: `${name} is ${kindOf(facts)}`, wanted: "a regular file" });
+  if (facts.size > maxBytes)
+    throw refusal(wanted, { found: `${name} has ${facts.size} bytes`, wanted: `at most ${maxBytes}` });
 }
 
 function kindOf(facts: Stats): string {
@@ -112,14 +114,14 @@ function kindOf(facts: Stats): string {
 
 function unreadable(error: unknown, wanted: WantedFile): JudgeError {
   if (error instanceof JudgeError) return error;
+  const { name, path } = wanted;
   const { code } = error as NodeJS.ErrnoException;
-  if (code !== "ENOENT") return refusal(`cannot be read (${code})`, wanted, error);
-  const isLink = lstatSync(wanted.path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  return isLink
-    ? refusal("is a link to a file that is missing", wanted)
-    : refusal("is missing", wanted, error);
+  if (code !== "ENOENT") return refusal(wanted, { found: `${name} cannot be read (${code})` }, error);
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
+    ? refusal(wanted, { found: `${name} is a link to a file that is missing` })
+    : refusal(wanted, { found: `${name} is missing` }, error);
 }
 
-function refusal(finding: string, { code, name, remedy }: WantedFile, cause?: unknown): JudgeError {
-  return new JudgeError(code, { found: `${name} ${finding}`, remedy: remedy }, { cause });
+function refusal({ code, remedy }: WantedFile, text: ErrorText, cause?: unknown): JudgeError {
+  return new JudgeError(code, { ...text, remedy }, { cause });
 }

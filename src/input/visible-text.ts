@@ -1,8 +1,8 @@
-// Whether a reader sees anything in a text: asked of what a user typed, and of what an encoder gets of it.
+// Whether a reader sees anything in a text. It is asked of a user's text and of what an encoder gets of it.
 
 /**
- * A character that a reader would see: not white space, control, format, half a surrogate pair or default-ignorable, nor
- * the replacement character or the Braille blank.
+ * A character that a reader sees. White space, control and format characters, halves of surrogate pairs,
+ * default-ignorable characters, U+FFFD and the Braille blank are none.
  */
 const visible = /[^\s\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFFD\u2800]/u;
 

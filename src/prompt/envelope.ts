@@ -1,9 +1,10 @@
-// What a client puts around what its user typed: taken off by markers, so that the harness of a coding agent is not judged
-// for the task. Takes nothing that stands outside of a pair of markers.
+// Takes off a text what a client put around the words of its user, such as the harness of a coding agent.
+// Markers tell where it begins and ends. Nothing outside a pair of markers is taken.
 
 /**
- * `block`: dropped from the start marker to the end marker. `wrapper`: the markers are dropped, what they enclose is the
- * user's. `message`: a message that starts with the one, and ends with the other where there is one, is dropped whole.
+ * `block`: dropped from the start marker to the end marker. `wrapper`: only the two markers are dropped, and
+ * the text between them stays. `message`: dropped if it begins with `start`, and ends with `end` if there is
+ * one.
  */
 export const envelopeKinds = ["block", "wrapper", "message"] as const;
 export type EnvelopeKind = (typeof envelopeKinds)[number];
@@ -12,22 +13,22 @@ export type EnvelopeKind = (typeof envelopeKinds)[number];
 export const envelopeRules = ["strip", "keep"] as const;
 
 export interface Envelope {
-  /** who sends it, as answers and metrics name it */
+  /** the client that sends it, as answers and metrics name it */
   readonly client: string;
   readonly kind: EnvelopeKind;
   readonly start: string;
-  /** null: of a message whose end tells nothing */
+  /** null: any end will do; only for a message */
   readonly end: string | null;
-  /** a marker too plain to go by alone counts only in a message that has this too */
+  /** a second text that the message must contain, if the marker alone is too common */
   readonly beside?: string | undefined;
 }
 
-/** What was taken off a text, by client and kind. */
+/** What was taken off a text, summed up by client and kind. */
 export interface TakenEnvelope {
   readonly client: string;
   readonly kind: EnvelopeKind;
   readonly count: number;
-  /** of all of them, markers included; of wrappers the markers alone */
+  /** how many were taken: with the markers, and for wrappers the markers alone */
   readonly characters: number;
 }
 
@@ -36,14 +37,14 @@ export interface Unwrapped {
   readonly taken: readonly TakenEnvelope[];
 }
 
-/** Longer texts are no agent's message, and are left as they are: looking through them would keep other requests waiting. */
+/** No agent sends a longer text. To search it would keep other requests waiting, so it is left as it is. */
 const maxCharacters = 2 ** 20;
-/** Envelopes inside of wrappers inside of … */
+/** How deep wrappers may be nested. */
 const maxRounds = 8;
 
 /**
- * The text without its envelopes, and without the white space around what is left; unchanged where there is none. A start
- * marker counts at the start of a line, where clients put it, and only together with its end marker.
+ * The text without its envelopes and without white space at its ends, or the text as it is if it has no
+ * envelope. A start marker counts only at the start of a line and together with its end marker.
  */
 export function unwrap(text: string, envelopes: readonly Envelope[]): Unwrapped {
   const taken: TakenEnvelope[] = [];
@@ -62,7 +63,7 @@ export function unwrap(text: string, envelopes: readonly Envelope[]): Unwrapped 
   return { text: taken.length === 0 ? text : left.trim(), taken: summed(taken) };
 }
 
-/** One entry for each client and kind. */
+/** The sums for each client and kind. */
 export function summed(taken: readonly TakenEnvelope[]): TakenEnvelope[] {
   const byName = new Map<string, TakenEnvelope>();
   for (const { client, kind, count, characters } of taken) {
@@ -89,7 +90,7 @@ function withoutMessage(text: string, envelopes: readonly Envelope[], taken: Tak
   return "";
 }
 
-/** From left to right, each block as a whole: markers that stand in one are its content. */
+/** Takes the blocks from left to right. Markers inside a block belong to its content. */
 function withoutBlocks(text: string, envelopes: readonly Envelope[], taken: TakenEnvelope[]): string {
   let searches = envelopes
     .filter(({ kind }) => kind === "block")
@@ -127,7 +128,9 @@ function withoutWrapper(text: string, envelopes: readonly Envelope[], taken: Tak
   return text;
 }
 
-/** Where the marker stands next with nothing but blanks before it in its line; `from` counts as the start of one. */
+/**
+ * The next place of the marker with only blanks before it in its line; `from` counts as the start of a line.
+ */
 function startOfLine(text: string, marker: string, from: number): number {
   for (let at = text.indexOf(marker, from); at >= 0; at = text.indexOf(marker, at + 1)) {
     const before = afterBlanks(text, at, -1);
@@ -136,7 +139,7 @@ function startOfLine(text: string, marker: string, from: number): number {
   return -1;
 }
 
-/** The place after the end marker that belongs to the start marker at `start`; -1 where the two do not balance. */
+/** The place behind the end marker that belongs to the start marker at `start`; -1 if there is none. */
 function endOf(text: string, envelope: Envelope, start: number): number {
   const end = envelope.end!;
   let at = start + envelope.start.length;
@@ -152,7 +155,7 @@ function endOf(text: string, envelope: Envelope, start: number): number {
   return at;
 }
 
-/** The place behind the blanks at `at` in that direction. */
+/** The place behind the blanks that begin at `at` and run in that direction. */
 function afterBlanks(text: string, at: number, direction: 1 | -1): number {
   let place = at;
   const next = () => text[direction === 1 ? place : place - 1];

@@ -1,4 +1,4 @@
-// Chat messages → the text that is judged: the first (or latest) user message that has any. Pure; knows no API schema.
+// Chat messages → the text that is judged: the first or the latest user message with visible text.
 import { JudgeError } from "../errors.js";
 import { isVisible } from "../input/visible-text.js";
 import { type Envelope, summed, type TakenEnvelope, unwrap } from "./envelope.js";
@@ -6,11 +6,11 @@ import type { Message } from "./message.js";
 import { withoutRouterText } from "./router-text.js";
 
 export interface JudgedText {
-  /** text parts joined by a line feed; null when no user message has visible text */
+  /** the text parts joined by line feeds; null when no user message has visible text */
   readonly text: string | null;
-  /** parts of the judged message that were not read (of all user messages when there is no text) */
+  /** parts of the judged message that are not text; without a judged message, those of all user messages */
   readonly ignoredParts: number;
-  /** what was taken off the judged text, and off the messages passed over before it; absent: nothing */
+  /** what was taken off this text and off the messages that were passed over before it; absent: nothing */
   readonly envelopes?: readonly TakenEnvelope[];
 }
 
@@ -22,10 +22,10 @@ export const judgedMessages = ["first", "latest"] as const;
 export type JudgedMessage = (typeof judgedMessages)[number];
 
 /**
- * The text of the first, or the latest, user message that has visible text without its envelopes, unchanged but for lone
- * surrogates (replaced by U+FFFD). Developer, system, assistant and tool messages are not read, nor what a router adds in the user's name.
+ * The text of the first or the latest user message that has visible text once its envelopes are off. Lone
+ * surrogates become U+FFFD. Messages of other roles are not read, nor is what a router adds for the user.
  *
- * @throws JudgeError `invalid_request` where a message that must be read is malformed
+ * @throws JudgeError `invalid_request` when a message that must be read is malformed
  */
 export function judgedText(
   messages: readonly Message[],
@@ -38,8 +38,7 @@ export function judgedText(
   for (const { role, content } of which === "first" ? own : own.toReversed()) {
     if (role !== "user") continue;
     if (content.fault !== undefined) {
-      const { place, finding } = content.fault;
-      throw new JudgeError("invalid_request", { found: `${place}: ${finding}` }, { param: place });
+      throw new JudgeError("invalid_request", content.fault, { param: content.fault.place });
     }
     const found = promptText(content.texts.join("\n"), envelopes);
     taken.push(...(found.envelopes ?? []));
@@ -52,7 +51,7 @@ export function judgedText(
   return { text: null, ignoredParts, ...(taken.length > 0 && { envelopes: summed(taken) }) };
 }
 
-/** A prompt that comes by itself, read as the text of a message is. */
+/** A prompt that is no message, read as the text of a message is read. */
 export function promptText(prompt: string, envelopes: readonly Envelope[]): PromptText {
   const { text, taken } = unwrap(prompt, envelopes);
   return { text: readableText(text), ...(taken.length > 0 && { envelopes: taken }) };

@@ -1,7 +1,7 @@
 // Reads the list of messages that a chat request or a label carries. It is tolerant, since every client adds
 // options of its own, and it checks only the content of user messages, since no other content is read.
 import * as z from "zod";
-import type { Content, Message } from "./message.js";
+import type { Message, MessageContent } from "./message.js";
 
 /** How one API writes its messages. */
 export interface Dialect {
@@ -32,8 +32,7 @@ export interface WireMessage {
 }
 
 /**
- * A schema for one message or more. It counts them first: millions of messages must not cost millions of
- * issues.
+ * A schema for one message or more. It counts them first, so that millions of messages cost one issue.
  */
 export function messageList({ hasOtherItems }: Dialect, wrongType = "wanted an array of messages") {
   const role = hasOtherItems ? z.string().nullish() : z.string();
@@ -57,12 +56,12 @@ export function readMessages(messages: readonly WireMessage[], dialect: Dialect)
 }
 
 /** @param place of the content in the request; a fault is kept, and matters only if the message is judged */
-function readContent(content: unknown, { textTypes }: Dialect, place: string): Content {
+function readContent(content: unknown, { textTypes }: Dialect, place: string): MessageContent {
   if (typeof content === "string") return { texts: [content], otherParts: 0 };
-  const malformed = (path: string, finding: string): Content => ({
+  const malformed = (path: string, found: string): MessageContent => ({
     texts: [],
     otherParts: 0,
-    fault: { place: `${place}${path}`, finding },
+    fault: { place: `${place}${path}`, found },
   });
   if (content === null || content === undefined) return { texts: [], otherParts: 0 };
   if (!Array.isArray(content)) return malformed("", "wanted a string or an array of parts");

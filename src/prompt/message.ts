@@ -1,16 +1,16 @@
-// A message of a request, of whatever API it came by.
+// A message of a request, whatever API it came through.
 
-/** A message whose content has been brought to text parts. */
+/** A message whose content was reduced to its text parts. */
 export interface Message {
   readonly role: string;
-  readonly content: Content;
+  readonly content: MessageContent;
 }
 
-export interface Content {
-  /** texts of the message's text parts, in order */
+export interface MessageContent {
+  /** the texts of its text parts, in order */
   readonly texts: readonly string[];
-  /** parts that are not text: images, audio, files */
+  /** the number of parts that are not text: images, audio, files */
   readonly otherParts: number;
-  /** what is malformed in it, and where; an error only if the message is read */
-  readonly fault?: { readonly place: string; readonly finding: string };
+  /** what is malformed in it, and where; it is an error only if the message must be read */
+  readonly fault?: { readonly place: string; readonly found: string };
 }
