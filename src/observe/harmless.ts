@@ -1,7 +1,7 @@
-// Whoever watches the work must not end it: most of it is told from timers, events and the ends of promises, where an
-// exception would end the process.
+// Keeps the faults of log and metrics away from the work. They are mostly called from timers, events and ends
+// of promises, where an exception would end the process.
 
-/** The same functions, of which none throws. */
+/** The same functions, but none of them throws. */
 export function harmless<T extends Readonly<Record<string, (...told: never[]) => void>>>(observer: T): T {
   const guarded = Object.entries(observer).map(([name, tell]) => [
     name,

@@ -1,32 +1,29 @@
-// Lines to the end of a file or into a pipe that may be slow, full or gone. What cannot be written costs its lines: neither a
-// request waits for it nor the end of the process, which libraries for this make wait for ever.
+// Writes lines to a file or a pipe that may be slow, full or gone. Lines that cannot be written are lost. No
+// request waits for them, nor does the end of the process: libraries for this would let it wait for ever.
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 
-export interface LineFile {
+/** Where lines go. */
+export interface LineTarget {
   write(line: string): void;
-  /** Begins to write what is held back. */
-  flush(): void;
+  /** Begins to write the lines that are held back. */
+  flush?(): void;
 }
 
-/**
- * Lines wait this long for company, or until they are so many characters: under load a write of its own for each took a
- * twentieth of the throughput.
- */
+/** Lines are gathered for so long, or up to so many characters: one write for each would cost throughput. */
 const gatherMs = 50;
 const gatherLength = 4096;
-/** What is kept of lines that cannot be written, in characters; later ones are dropped. */
+/** Up to so many characters are kept while they cannot be written. Later lines are dropped. */
 const maxHeldLength = 2 ** 20;
-/** After a write that failed. */
+/** The pause after a write that failed. */
 const retryMs = 100;
 
-/** @param descriptor open for writing; what is still held back at the process's end is tried once more */
-export function createLineFile(descriptor: number): LineFile {
-  const target = withoutBlocking(descriptor);
+/** @param target a descriptor that does not block; at the end of the process, one more try is made */
+export function createLineFile(target: number): LineTarget {
   let held = "";
-  /** what a write under way, or the next try, is to bring out */
+  /** the bytes that are being written, or that the next try is to write */
   let rest: Buffer | null = null;
   let isWriting = false;
-  /** the last write failed: the next one waits for its time, however much there is to write */
+  /** whether the last write failed: the next one waits for `retryMs`, however much there is to write */
   let isFailing = false;
   let isTimed = false;
 
@@ -59,12 +56,12 @@ export function createLineFile(descriptor: number): LineFile {
 
   process.on("exit", () => {
     try {
-      // a write under way is the kernel's
+      // the bytes of a write under way are already with the kernel
       for (const last of isWriting ? [Buffer.from(held)] : [rest ?? Buffer.alloc(0), Buffer.from(held)]) {
         for (let at = 0; at < last.length; ) at += writeSync(target, last, at);
       }
     } catch {
-      // lost: waiting for a reader or for room on the disk would keep the process
+      // to wait for a reader, or for room on the disk, would keep the process alive
     }
   });
 
@@ -79,8 +76,11 @@ export function createLineFile(descriptor: number): LineFile {
   };
 }
 
-/** A pipe opened anew so that a write into a full one fails instead of waiting for its reader; others share the old opening. */
-function withoutBlocking(descriptor: number): number {
+/**
+ * A descriptor that does not block. A pipe is opened once more: a write into a full pipe then fails instead
+ * of waiting for its reader, and other processes that share the first descriptor do not notice.
+ */
+export function withoutBlocking(descriptor: number): number {
   try {
     if (!fstatSync(descriptor).isFIFO()) return descriptor;
     return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);

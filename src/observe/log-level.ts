@@ -1,3 +1,3 @@
-// The levels of the log, from the most to the least talkative. Imports nothing: the configuration names them too.
+// The levels of the log. Imports nothing, since the configuration names them too.
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];

@@ -1,16 +1,16 @@
-// The log: JSON lines, pretty on a terminal. Only the fields named here are ever written, so that nothing a user typed
-// can get in.
+// The log: JSON lines, or readable ones on a terminal. It writes only the fields named here, so that nothing
+// that a user typed gets in.
 import { pino } from "pino";
 import pretty from "pino-pretty";
 import { harmless } from "./harmless.js";
-import { createLineFile } from "./line-file.js";
+import { createLineFile, type LineTarget, withoutBlocking } from "./line-file.js";
 import type { LogLevel } from "./log-level.js";
 import type { JudgedSample } from "./metrics.js";
 
-/** What a client spoke instead of HTTP/1. */
+/** What a client spoke in place of HTTP/1. */
 export type Protocol = "tls" | "http2" | "proxy";
 
-/** What a judgement leaves in the log. */
+/** What the log says of a judgement. */
 export interface JudgedEntry extends JudgedSample {
   readonly requestId: string;
   readonly totalMs: number;
@@ -18,7 +18,7 @@ export interface JudgedEntry extends JudgedSample {
 
 export interface Log {
   judged(entry: JudgedEntry): void;
-  /** a request that ended in an error of code `code`; `fault` is the class of an unexpected exception */
+  /** A request ended in an error of this code; `fault` is the class of an unexpected exception. */
   refused(entry: {
     requestId: string;
     code: string;
@@ -26,12 +26,12 @@ export interface Log {
     fault: string | null;
     protocol: Protocol | null;
   }): void;
-  /** a fault behind an abstention; `reason` is our own finding */
+  /** A judge abstained because of a fault; `reason` says what was found. */
   fault(entry: { judge: string; code: string; reason: string; fault: string | null }): void;
-  /** a judge whose encoder is there, and gives no answers */
+  /** A judge gives no answers although its encoder runs. */
   judgeSilent(entry: { judge: string; code: string; reason: string }): void;
   judgeAnswers(entry: { judge: string }): void;
-  /** `process`: its number, where there are several */
+  /** `process`: its number; null if there is only one */
   encoderUp(entry: {
     encoder: string;
     process: number | null;
@@ -48,9 +48,9 @@ export interface Log {
     reason: string | null;
     retryMs: number;
   }): void;
-  /** an encoder that works, on ground that should not stay as it is */
+  /** The encoder works, but something about it should be changed. */
   encoderWarning(entry: { encoder: string; finding: string }): void;
-  /** hidden-state files that nobody came for were removed; `names`: of some of them */
+  /** Hidden-state files that nobody fetched were removed; `names`: some of them. */
   swept(entry: { encoder: string; files: number; bytes: number; names: readonly string[] }): void;
   judgeReady(entry: {
     judge: string;
@@ -60,34 +60,28 @@ export interface Log {
     readyMs: number;
   }): void;
   listening(entry: { pid: number; host: string; port: number }): void;
-  /** a public address without keys */
+  /** The address is public and no key is configured. */
   open(entry: { host: string }): void;
-  /** connections that were closed before their clients did, since the last such line */
+  /** The server closed so many connections since the last such line. */
   connectionsClosed(entry: { idle: number; unread: number }): void;
-  /** fewer files may be open than max_connections wants */
+  /** The process may open fewer files than max_connections needs. */
   connectionsLowered(entry: { maxConnections: number }): void;
-  /** every web page may use the server */
+  /** Every web page may use the server. */
   openToPages(): void;
   reloaded(entry: { judges: Readonly<Record<string, string>> }): void;
   reloadFailed(entry: { reason: string }): void;
   closing(entry: { signal: string }): void;
 }
 
-/** Where the log goes. */
-export interface LogTarget {
-  write(line: string): void;
-  /** Writes out what `write` holds back. */
-  flush?(): void;
+/** Standard error: JSON lines, or readable ones if it is a terminal. */
+export function standardErrorTarget(isTerminal: boolean): LineTarget {
+  if (isTerminal) return pretty({ destination: 2, sync: true, ignore: "pid,hostname" });
+  return createLineFile(withoutBlocking(2));
 }
 
-/** JSON lines to standard error, pretty when that is a terminal. */
-export function standardErrorTarget(isTerminal: boolean): LogTarget {
-  return isTerminal ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" }) : createLineFile(2);
-}
-
-export function createLog(target: LogTarget, level: LogLevel): Log {
+export function createLog(target: LineTarget, level: LogLevel): Log {
   const log = pino({ base: null, level }, target);
-  /** What is not of a request is rare, and looked for at once. */
+  /** For lines that no request causes: they are rare, and their readers want them at once. */
   const now = (level: "info" | "warn" | "error", entry: object, message: string) => {
     log[level](entry, message);
     target.flush?.();
@@ -122,7 +116,7 @@ function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 
-/** Field names as they are written; null fields are left out, numbers rounded to microseconds and six digits. */
+/** The entry as it is written: names in snake_case, no null fields, numbers rounded to six digits. */
 function snake(entry: object): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(entry)) {

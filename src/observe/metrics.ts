@@ -1,12 +1,12 @@
-// The metrics, for Prometheus. Labels take values from the configuration and from closed lists only, so that their number
-// is bounded and nothing a user typed can get in.
+// The metrics for Prometheus. The values of labels come from the configuration and from closed lists, so that
+// their number is bounded and nothing that a user typed gets in.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { harmless } from "./harmless.js";
 
-/** What a request ended in: `judged`, `abstained`, `answered` (no judgement asked for) or `refused` (an HTTP error). */
+/** How a request ended. `answered`: it asked for no judgement; `refused`: with an HTTP error. */
 export type Outcome = "judged" | "abstained" | "answered" | "refused";
 
-/** Of one judgement. */
+/** The time that one judgement spent in each stage. */
 export interface StageMilliseconds {
   readonly queue: number;
   readonly tokenize: number;
@@ -14,11 +14,11 @@ export interface StageMilliseconds {
   readonly head: number;
 }
 
-/** Why a connection was closed before its client did. */
+/** Why the server closed a connection: it was idle when places ran out, or its client took no answer. */
 export const closings = ["idle", "unread"] as const;
 export type Closing = (typeof closings)[number];
 
-/** One judgement as the metrics see it. */
+/** What the metrics record of one judgement. */
 export interface JudgedSample {
   readonly judge: string;
   readonly pSolve: number | null;
@@ -30,24 +30,31 @@ export interface JudgedSample {
   readonly milliseconds: StageMilliseconds;
 }
 
+export interface ExpectedLabels {
+  /** `clients`: those whose envelopes the judge takes off */
+  readonly judges: readonly { readonly id: string; readonly clients: readonly string[] }[];
+  readonly encoders: readonly string[];
+  /** why a judge may abstain */
+  readonly reasons: readonly string[];
+}
+
 export interface Metrics {
   readonly contentType: string;
-  /** Starts the counts of these judges and encoders at 0, so that their first step shows in a rate. */
-  expect(judges: readonly string[], encoders: readonly string[], reasons: readonly string[]): void;
-  /** @param route one of the routes of http/app.ts */
+  /** Starts the counters with these labels at 0, so that their first step shows in a rate. */
+  expect(labels: ExpectedLabels): void;
+  /** @param route the label of a route of http/ */
   request(route: string, outcome: Outcome, status: number, totalMs: number): void;
   judged(sample: JudgedSample): void;
-  /** What was taken off a request's text, by client. */
+  /** Counts the envelopes that were taken off a request's text. */
   unwrapped(judge: string, taken: readonly { readonly client: string; readonly count: number }[]): void;
-  /** one that its client did not close: it was idle when places ran out, or its answer lay unread */
   connectionClosed(reason: Closing): void;
-  /** a body that was not read at once, for lack of room */
+  /** Counts a body that had to wait for room before it was read. */
   bodyWaited(): void;
   encoderRestarted(encoder: string): void;
   encoderUp(encoder: string, up: boolean): void;
-  /** a run of so many texts */
+  /** Records a run of so many texts. */
   encoderRun(encoder: string, texts: number): void;
-  /** the text that Prometheus scrapes */
+  /** The text that Prometheus scrapes. */
   render(): Promise<string>;
 }
 
@@ -56,108 +63,88 @@ const tokenBuckets = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const textBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const probabilityBuckets = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
-/** A registry of its own, so that several servers in one process do not share counts. */
+/** Each server has a registry of its own, so that several servers in one process do not share counts. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
-  const prefix = "prefill_judge_";
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({
-    name: `${prefix}requests_total`,
-    help: "Requests by route, outcome and HTTP status.",
-    labelNames: ["route", "outcome", "status"],
-    registers,
+  const described = <Label extends string>(name: string, help: string, ...labelNames: Label[]) => ({
+    name: `prefill_judge_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
   });
+  const requests = new Counter(
+    described("requests_total", "Requests by route, outcome and HTTP status.", "route", "outcome", "status"),
+  );
   const requestSeconds = new Histogram({
-    name: `${prefix}request_seconds`,
-    help: "Time from a request's arrival to its answer, by route.",
-    labelNames: ["route"],
+    ...described("request_seconds", "Time from a request's arrival to its answer, by route.", "route"),
     buckets: secondsBuckets,
-    registers,
   });
   const stageSeconds = new Histogram({
-    name: `${prefix}stage_seconds`,
-    help: "Time of one judgement by stage: queue, tokenize, prefill, head.",
-    labelNames: ["judge", "stage"],
+    ...described(
+      "stage_seconds",
+      "Time of one judgement by stage: queue, tokenize, prefill, head.",
+      "judge",
+      "stage",
+    ),
     buckets: secondsBuckets,
-    registers,
   });
-  const abstentions = new Counter({
-    name: `${prefix}abstentions_total`,
-    help: "Texts that could not be judged, by reason.",
-    labelNames: ["judge", "reason"],
-    registers,
-  });
+  const abstentions = new Counter(
+    described("abstentions_total", "Texts that could not be judged, by reason.", "judge", "reason"),
+  );
   const tokens = new Histogram({
-    name: `${prefix}tokens`,
-    help: "Tokens of a judged text, template included.",
-    labelNames: ["judge"],
+    ...described("tokens", "Tokens of a judged text, template included.", "judge"),
     buckets: tokenBuckets,
-    registers,
   });
-  const truncations = new Counter({
-    name: `${prefix}truncations_total`,
-    help: "Judged texts that were cut to max_tokens.",
-    labelNames: ["judge"],
-    registers,
-  });
-  const envelopes = new Counter({
-    name: `${prefix}envelopes_total`,
-    help: "What clients had put around their users' texts and was taken off, by client.",
-    labelNames: ["judge", "client"],
-    registers,
-  });
-  const cacheResults = new Counter({
-    name: `${prefix}cache_total`,
-    help: "Judged texts by where the result came from: hit (kept), shared (a run already under way), miss (a run of its own).",
-    labelNames: ["judge", "result"],
-    registers,
-  });
+  const truncations = new Counter(
+    described("truncations_total", "Judged texts that were cut to max_tokens.", "judge"),
+  );
+  const envelopes = new Counter(
+    described(
+      "envelopes_total",
+      "What clients had put around their users' texts and was taken off, by client.",
+      "judge",
+      "client",
+    ),
+  );
+  const cacheResults = new Counter(
+    described(
+      "cache_total",
+      "Judged texts by where the result came from: hit (kept), shared (a run already under way), miss (a run of its own).",
+      "judge",
+      "result",
+    ),
+  );
   const pSolve = new Histogram({
-    name: `${prefix}p_solve`,
-    help: "The probabilities given.",
-    labelNames: ["judge"],
+    ...described("p_solve", "The probabilities given.", "judge"),
     buckets: probabilityBuckets,
-    registers,
   });
-  const bodyWaits = new Counter({
-    name: `${prefix}body_waits_total`,
-    help: "Large request bodies that found no room in memory at once.",
-    registers,
-  });
-  const connectionsClosed = new Counter({
-    name: `${prefix}connections_closed_total`,
-    help: "Connections closed for want of places (idle), or because their client took no answer (unread).",
-    labelNames: ["reason"],
-    registers,
-  });
+  const bodyWaits = new Counter(
+    described("body_waits_total", "Large request bodies that found no room in memory at once."),
+  );
+  const connectionsClosed = new Counter(
+    described(
+      "connections_closed_total",
+      "Connections closed for want of places (idle), or because their client took no answer (unread).",
+      "reason",
+    ),
+  );
   for (const reason of closings) connectionsClosed.inc({ reason }, 0);
-  const restarts = new Counter({
-    name: `${prefix}encoder_restarts_total`,
-    help: "Encoder processes that died and were started again.",
-    labelNames: ["encoder"],
-    registers,
-  });
-  const up = new Gauge({
-    name: `${prefix}encoder_up`,
-    help: "1 while the encoder can encode.",
-    labelNames: ["encoder"],
-    registers,
-  });
-
+  const restarts = new Counter(
+    described("encoder_restarts_total", "Encoder processes that died and were started again.", "encoder"),
+  );
+  const up = new Gauge(described("encoder_up", "1 while the encoder can encode.", "encoder"));
   const batchTexts = new Histogram({
-    name: `${prefix}batch_texts`,
-    help: "Texts of one run of an encoder in this machine.",
-    labelNames: ["encoder"],
+    ...described("batch_texts", "Texts of one run of an encoder in this machine.", "encoder"),
     buckets: textBuckets,
-    registers,
   });
 
   let rendering: Promise<string> | null = null;
 
   const told: Omit<Metrics, "contentType" | "render"> = {
-    expect(judges, encoders, reasons) {
-      for (const judge of judges) {
+    expect({ judges, encoders, reasons }) {
+      for (const { id: judge, clients } of judges) {
+        for (const client of clients) envelopes.inc({ judge, client }, 0);
         for (const reason of reasons) abstentions.inc({ judge, reason }, 0);
         for (const result of ["hit", "shared", "miss"]) cacheResults.inc({ judge, result }, 0);
         truncations.inc({ judge }, 0);
@@ -197,7 +184,7 @@ export function createMetrics(): Metrics {
     contentType: registry.contentType,
     ...harmless({ ...told }),
     render() {
-      // for all that ask in one turn of the event loop: a connection can bring a thousand requests at once
+      // shared by all that ask at the same time: a connection can bring a thousand requests at once
       rendering ??= registry.metrics().finally(() => {
         rendering = null;
       });

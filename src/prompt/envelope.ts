@@ -11,6 +11,7 @@ export type EnvelopeKind = (typeof envelopeKinds)[number];
 
 /** Whether envelopes are taken off a text. */
 export const envelopeRules = ["strip", "keep"] as const;
+export type EnvelopeRule = (typeof envelopeRules)[number];
 
 export interface Envelope {
   /** the client that sends it, as answers and metrics name it */

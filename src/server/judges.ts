@@ -99,8 +99,11 @@ export async function composeJudges(
   const judges = served.map(({ judge }) => judge);
   const [first, ...rest] = served;
   if (first === undefined) throw new JudgeError("config", { found: "no judge is configured" });
-  const ids = (parts: readonly { id: string }[]) => parts.map(({ id }) => id);
-  observers.metrics.expect(ids(config.judges), ids(config.encoders), abstainReasons);
+  observers.metrics.expect({
+    judges: judges.map(({ id, envelopes }) => ({ id, clients: envelopes.map(({ client }) => client) })),
+    encoders: config.encoders.map(({ id }) => id),
+    reasons: abstainReasons,
+  });
   let hasStarted = false;
   return {
     config,

@@ -5,7 +5,8 @@ import type { Config } from "../config/config.js";
 import { stampOf } from "../encoder/folder.js";
 import { listen } from "../http/connection/listen.js";
 import { createProbabilityCache } from "../judge/probability-cache.js";
-import { createLog, type Log, type LogTarget } from "../observe/log.js";
+import type { LineTarget } from "../observe/line-file.js";
+import { createLog, type Log } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import { composeApp, readCruxSentences } from "./application.js";
 import { composeJudges, type Judges } from "./judges.js";
@@ -20,7 +21,7 @@ export interface ServerEffects {
   /** of this program */
   readonly version: string;
   /** where the log of this configuration goes; @throws JudgeError `config` */
-  readonly logTarget: (log: Config["log"]) => LogTarget;
+  readonly logTarget: (log: Config["log"]) => LineTarget;
   /** how many files the process may have open */
   readonly openFileLimit: number;
   /** told when large bodies have been answered and none is left */

@@ -2,14 +2,14 @@
 import { constants, openSync, writeSync } from "node:fs";
 import type { Config } from "../../config/config.js";
 import { JudgeError } from "../../errors.js";
-import { createLineFile } from "../../observe/line-file.js";
-import { type LogTarget, standardErrorTarget } from "../../observe/log.js";
+import { createLineFile, type LineTarget } from "../../observe/line-file.js";
+import { standardErrorTarget } from "../../observe/log.js";
 
 /**
  * @param isTerminal whether standard error is one
  * @throws JudgeError `config` for a file that cannot be written
  */
-export function logTarget({ file }: Config["log"], isTerminal: boolean): LogTarget {
+export function logTarget({ file }: Config["log"], isTerminal: boolean): LineTarget {
   if (file === null) return standardErrorTarget(isTerminal);
   try {
     // without O_NONBLOCK a pipe that nobody reads would keep the start for ever

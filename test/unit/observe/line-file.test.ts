@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLineFile } from "../../../src/observe/line-file.js";
+import { createLineFile, withoutBlocking } from "../../../src/observe/line-file.js";
 
 const folder = mkdtempSync(join(tmpdir(), "line-file-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -18,7 +18,7 @@ function openPipe(name: string) {
   const path = join(folder, name);
   execFileSync("mkfifo", [path]);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  return { reader, file: createLineFile(openSync(path, constants.O_WRONLY)) };
+  return { reader, file: createLineFile(withoutBlocking(openSync(path, constants.O_WRONLY))) };
 }
 
 test("a file gets every line, in order, soon after the last one", async () => {
