@@ -1,15 +1,14 @@
-// Many texts through an encoder whose processes are never idle; texts of like length go together.
-
+// Sends many texts through an encoder so that its processes are never idle: texts of similar length go
+// together, and the next batch is sent while the first one runs.
 const windowSize = 512;
 const batchSize = 32;
 
 /**
- * Calls `run` for batches of at most 32 texts until all have been in one; at a time one for each process, and
- * one more. Within windows of 512 the shortest come first, so that what is left takes about as long as what
- * is done.
+ * Calls `run` for batches of at most 32 texts, for one more batch at a time than there are processes. Within
+ * a window of 512 texts the shortest come first, so that the time left can be told from the time gone.
  *
- * @param processes of the encoder
- * @param run is given the batch and the places of its texts; its first error ends the work
+ * @param processes the number of processes of the encoder
+ * @param run gets a batch and the places of its texts; its first error ends the work
  */
 export async function inBulk(
   texts: readonly string[],

@@ -1,8 +1,7 @@
-// Limits of the process on which Node itself breaks, and the line that says which one to raise.
-
+// Limits of the process on which Node's own code fails. The message then says which limit to raise.
 import { readFileSync } from "node:fs";
 
-/** How many files the process may have open (Linux); elsewhere nobody tells. */
+/** How many files the process may have open; unlimited where the system does not say it, which Linux does. */
 export function openFileLimit(): number {
   try {
     const found = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
@@ -12,7 +11,7 @@ export function openFileLimit(): number {
   }
 }
 
-/** Null for a fault that no limit has made. */
+/** What to say of a fault that a limit of the process caused; null for any other fault. */
 export function limitFinding(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-// Runs a judge over many texts for the commands, with a progress bar on a terminal.
+// Runs judges over many texts for the commands, with a progress bar on a terminal.
 import { SingleBar } from "cli-progress";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
@@ -8,7 +8,7 @@ import { promptText } from "../prompt/judged-text.js";
 import { inBulk } from "./in-bulk.js";
 import type { Terminal } from "./terminal.js";
 
-/** A started bar on a terminal; null elsewhere, and for nothing to do. */
+/** A started progress bar; null if standard error is no terminal or there is nothing to do. */
 export function progressBar(verb: string, total: number, { errorMovesCursor }: Terminal): SingleBar | null {
   if (!errorMovesCursor || total === 0) return null;
   const format = `${verb} [{bar}] {value}/{total} prompts, {eta} s left`;
@@ -17,7 +17,7 @@ export function progressBar(verb: string, total: number, { errorMovesCursor }: T
   return bar;
 }
 
-/** Judgements in the order of `texts`, batch by batch. */
+/** The judgements batch by batch, in the order of `texts`. */
 export async function* scoreWithProgress(
   judge: Judge,
   texts: readonly (string | null)[],
@@ -35,9 +35,9 @@ export async function* scoreWithProgress(
 }
 
 /**
- * The raw or calibrated probabilities, as each judge is configured: by judge and output, [texts] each. Every
- * batch goes to all judges at once, so that those of one encoder and view share its runs; each takes off what
- * it takes off in service.
+ * The probabilities by judge and output, [texts] each, raw or calibrated as the judge is configured. Every
+ * batch goes to all judges at once, so that judges of one encoder and view share its runs. Each takes off the
+ * envelopes that it takes off in service.
  *
  * @throws JudgeError `usage` when a text cannot be judged
  */

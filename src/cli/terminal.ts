@@ -1,4 +1,4 @@
-// What the commands see of the process: streams, signals, the package's folder.
+// What the commands see of the process: its streams and signals, and the folder of the package.
 import { buffer } from "node:stream/consumers";
 import { decodeText } from "../input/decode-text.js";
 
@@ -7,33 +7,26 @@ export interface Terminal {
   readonly packageRoot: URL;
   readonly version: string;
   readonly errorIsTerminal: boolean;
-  /** whether standard error is a terminal on which a line can be written anew, as a progress bar does */
+  /** whether standard error is a terminal that can write a line again, as a progress bar does */
   readonly errorMovesCursor: boolean;
   readonly inputIsTerminal: boolean;
-  /** writes to standard output, control characters escaped, with a line feed at the end */
+  /** Writes a line to standard output, with control characters escaped. */
   print(text: string): void;
-  /** writes to standard error in the same way, where progress belongs */
+  /** Writes a line to standard error in the same way. Progress goes there. */
   note(text: string): void;
-  /** From now on the process lives on when those who read its output have left. */
+  /** From now on the process goes on when nobody reads its output any more. */
   outliveReaders(): void;
-  /**
-   * All of standard input.
-   *
-   * @throws JudgeError `usage` for what is no UTF-8
-   */
+  /** All of standard input. @throws JudgeError `usage` if it is not UTF-8 */
   readInput(): Promise<string>;
-  /** the name of the next SIGTERM or SIGINT; called once, since later ones are then ignored */
+  /** The name of the next SIGTERM or SIGINT. To be called once: later signals are ignored. */
   nextSignal(): Promise<string>;
-  /** calls back on every SIGHUP, unless standard error is a terminal: its end is then the end */
+  /** Calls back on every SIGHUP, unless standard error is a terminal: SIGHUP then ends the process. */
   onHangup(callback: () => void): void;
-  /** The process ends by then, whatever still keeps it. */
+  /** Kills the process after that time if it still runs. */
   endWithin(milliseconds: number): void;
 }
 
-/**
- * @param kind of the terminal, as TERM has it: a dumb one, such as an editor's, shows what should move its
- * cursor
- */
+/** @param kind the value of TERM; a dumb terminal, such as an editor's, prints what should move its cursor */
 export function movesCursor({ isTTY }: { readonly isTTY?: boolean }, kind: string | undefined): boolean {
   return isTTY === true && kind !== "dumb";
 }
@@ -57,8 +50,8 @@ export function createTerminal(packageRoot: URL, version: string, kind: string |
     readInput: async () => decodeText(await buffer(process.stdin), "standard input", "usage"),
     nextSignal: () =>
       new Promise((resolve) => {
-        // the listeners stay: a second signal must not cut the end short
-        // a terminal that is closed sends SIGHUP; without one it asks for a reload
+        // the listeners stay, so that a second signal does not cut the end short
+        // SIGHUP comes from a terminal that was closed; without a terminal it asks for a reload
         const hangup = process.stderr.isTTY === true ? (["SIGHUP"] as const) : [];
         for (const signal of ["SIGTERM", "SIGINT", ...hangup] as const)
           process.on(signal, () => resolve(signal));
@@ -66,14 +59,14 @@ export function createTerminal(packageRoot: URL, version: string, kind: string |
     onHangup: (callback) => {
       if (process.stderr.isTTY !== true) process.on("SIGHUP", callback);
     },
-    // process.exit would wait for a thread that hangs in a call to the kernel
+    // process.exit would wait for a thread that hangs in a system call
     endWithin: (milliseconds) => {
       setTimeout(() => process.kill(process.pid, "SIGKILL"), milliseconds).unref();
     },
   };
 }
 
-/** Lines without control characters, which could command a terminal. JSON keeps its meaning. */
+/** Lines without control characters, which could command a terminal. They keep their meaning in JSON. */
 export function escaped(lines: string): string {
   return lines.replace(
     /[^\P{Cc}\n\t]/gu,
@@ -81,7 +74,9 @@ export function escaped(lines: string): string {
   );
 }
 
-/** Text of a file for a terminal, its control characters replaced. */
+/**
+ * A file's text for a terminal, without the control characters that could move the cursor or forge a line.
+ */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\uFFFD");
 }

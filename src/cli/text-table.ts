@@ -1,7 +1,7 @@
-// Figures as text for a terminal, and tables of them.
+// Writes figures as text for a terminal, and puts them into tables.
 import type { Estimate } from "../evaluate/bootstrap.js";
 
-/** Columns padded to their widest entry, two spaces apart. */
+/** Rows as lines. Each column is as wide as its widest cell; two spaces lie between columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
@@ -14,7 +14,7 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
-/** A cost, in whatever unit: a request may cost a ten-thousandth of it. */
+/** A cost in any unit. A request may cost a ten-thousandth of one. */
 export function amount(value: number): string {
   return value.toPrecision(4);
 }
@@ -27,7 +27,7 @@ export function percent(value: number | null): string {
   return value === null ? "-" : `${(100 * value).toFixed(1)} %`;
 }
 
-/** In percent. */
+/** An estimate of a share, in percent. */
 export function share({ value, low, high }: Estimate): string {
   const digits = (part: number) => (100 * part).toFixed(1);
   return low === null || high === null

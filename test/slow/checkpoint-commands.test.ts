@@ -159,7 +159,10 @@ describe("verify", () => {
     const off = rows(({ probabilities }) => {
       probabilities["gpt-4-1106-preview"]! += 0.01;
     });
-    isRefused(onRows(off), /row 3: output gpt-4-1106-preview differs by 0\.0\d+; admitted are 0\.002/);
+    isRefused(
+      onRows(off),
+      /row 3: output gpt-4-1106-preview differs by 0\.0\d+, wanted a difference of at most 0\.002/,
+    );
     const less = rows(({ probabilities }) => delete probabilities["gpt-4-1106-preview"]);
     isRefused(onRows(less), /row 3: output gpt-4-1106-preview is missing in the row/);
   });

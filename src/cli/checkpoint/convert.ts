@@ -1,4 +1,4 @@
-// `convert`: a checkpoint of any format as another one. What the source does not tell, the result does not either.
+// `convert`: writes a checkpoint of any format in another one. It adds nothing that the source does not say.
 import { createHash } from "node:crypto";
 import type { WritableFormat } from "../../checkpoint/checkpoint-content.js";
 import { type Checkpoint, isTorchFile, loadCheckpoint } from "../../checkpoint/load.js";
@@ -35,29 +35,23 @@ export async function convert(
 
 async function save(checkpoint: Checkpoint, output: string, format: WritableFormat): Promise<void> {
   if (format === "switchyard-0.3.0") {
-    if (!isTorchFile(output))
-      throw new JudgeError("usage", {
-        found: `${output}: Switchyard's format is one file`,
-        remedy: "name it NAME.pt",
-      });
+    if (!isTorchFile(output)) {
+      const found = `${output}: Switchyard's format is one file`;
+      throw new JudgeError("usage", { found, remedy: "name it NAME.pt" });
+    }
     await saveFile(output, writeSwitchyard(checkpoint));
     return;
   }
-  if (isTorchFile(output))
-    throw new JudgeError("usage", {
-      found: `${output}: ${format} is a folder`,
-      remedy: "leave .pt out of its name",
-    });
+  if (isTorchFile(output)) {
+    const found = `${output}: ${format} is a folder`;
+    throw new JudgeError("usage", { found, remedy: "leave .pt out of its name" });
+  }
   const files =
     format === "router-json-1" ? writeRouterJson1(checkpoint) : writeRouterJson2(checkpoint, sha256);
   const { selftest, notice } = checkpoint;
   const beside = {
     "selftest.json": selftest && writeSelftest(selftest),
-    "notice.txt":
-      notice === null
-        ? null
-        : new TextEncoder().encode(`${notice}
-`),
+    "notice.txt": notice === null ? null : new TextEncoder().encode(`${notice}\n`),
   };
   const present = Object.entries(beside).filter((entry): entry is [string, Uint8Array] => entry[1] !== null);
   const stale = Object.keys(beside).filter((name) => !present.some(([other]) => other === name));

@@ -1,5 +1,5 @@
-// What a checkpoint tells of its head's training, in a line for whoever is to trust it. The record is free: what is not of
-// the form that `train` writes is passed over.
+// What a checkpoint says of its head's training, as a line for whoever is to trust it. The record has no
+// fixed form: parts that `train` would not write so are passed over.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
@@ -17,9 +17,9 @@ const Rows = z.int().positive();
 
 export interface HeadFacts {
   readonly rows: number | null;
-  /** of the file that names the others: a copy may be younger than the head; null where it cannot be told */
+  /** of the .pt file or router.json; a copy may be younger than the head; null if it is unknown */
   readonly fileDate: string | null;
-  /** out of fold, with the 95 % interval; by output */
+  /** by output: out of fold, with the 95 % interval */
   readonly aucs: z.infer<typeof Aucs>;
 }
 

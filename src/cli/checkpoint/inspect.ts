@@ -1,4 +1,4 @@
-// `inspect`: what a checkpoint is, without an encoder.
+// `inspect`: says what a checkpoint is. It needs no encoder.
 import * as z from "zod";
 import { type Checkpoint, loadCheckpoint } from "../../checkpoint/load.js";
 import { RouterJson2 } from "../../checkpoint/router-json-2.js";
@@ -7,14 +7,14 @@ import { keepsOrder } from "../../train/fit/platt.js";
 import { printable, type Terminal } from "../terminal.js";
 import { type HeadFacts, headFacts, headFactsText } from "./head-facts.js";
 
-/** @throws JudgeError `checkpoint` for one that cannot be read */
+/** @throws JudgeError `checkpoint` for a checkpoint that cannot be read */
 export async function inspect(path: string, options: { json: boolean }, terminal: Terminal): Promise<void> {
   const checkpoint = await loadCheckpoint(path);
   const facts = describe(checkpoint, await headFacts(checkpoint));
   terminal.print(options.json ? JSON.stringify(facts, null, 2) : render(facts));
 }
 
-/** The schema of router.json, format 2, as JSON Schema. */
+/** Prints the JSON Schema of router.json, format 2. */
 export function printSchema(terminal: Terminal): void {
   terminal.print(JSON.stringify(z.toJSONSchema(RouterJson2), null, 2));
 }
@@ -62,7 +62,7 @@ function describe(checkpoint: Checkpoint, trained: HeadFacts) {
   };
 }
 
-/** What makes a checkpoint harder to trust; none of it stops a server. */
+/** Reasons to trust a checkpoint less. None of them stops a server. */
 function problemsOf({ head, selftest, encoderFiles, view, training }: Checkpoint): string[] {
   const upsideDown = head.outputNames.filter((_, output) => {
     const calibration = head.calibration[output];
@@ -75,9 +75,9 @@ function problemsOf({ head, selftest, encoderFiles, view, training }: Checkpoint
       (name) =>
         `${name}: its calibration has no positive slope and turns the judge upside down; train it again`,
     ),
-    selftest === null && "no selftest: that weights and encoder are undamaged and fit cannot be told at load",
+    selftest === null && "no selftest: a damaged file or a wrong encoder would not show at load",
     Object.keys(encoderFiles).length === 0 &&
-      "the encoder is known by name only: another model of that name would pass",
+      "only the encoder's name is known: another model of that name would be accepted",
     (view?.template ?? null) === null && "the view of the training (template, truncation) is not recorded",
     head.calibration.every((entry) => entry === null) &&
       "no calibration: the probabilities are the ensemble's own",

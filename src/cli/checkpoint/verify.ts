@@ -1,4 +1,4 @@
-// `verify`: a checkpoint on an encoder, against its selftest or a file of reference rows.
+// `verify`: compares a checkpoint on an encoder with its selftest or with a file of reference rows.
 import * as z from "zod";
 import type { Config } from "../../config/config.js";
 import { JudgeError } from "../../errors.js";
@@ -21,7 +21,7 @@ const Row = z.looseObject({
   prompt: z.string(wanted("a string")).min(1, wanted("a prompt")),
   probabilities: z.record(z.string(), z.number(wanted("a number")), wanted("an object of numbers by output")),
 });
-/** For reference rows from another runtime; a selftest brings its own. */
+/** For rows of another runtime without a selftest, which has a tolerance of its own. */
 const defaultTolerance = 2e-3;
 
 /**
@@ -40,9 +40,9 @@ export function verify(config: Config, options: VerifyOptions, terminal: Termina
             'a JSON object with "prompt" and "probabilities" by output',
           );
     if (rows === undefined || rows.length === 0) {
-      const finding =
+      const found =
         rows === undefined ? `${options.checkpoint} has no selftest` : `${options.prompts} has no rows`;
-      throw new JudgeError("usage", { found: finding, remedy: "give --prompts a file of reference rows" });
+      throw new JudgeError("usage", { found, remedy: "give --prompts a file of reference rows" });
     }
     const tolerance = selftest?.tolerance ?? defaultTolerance;
     for (const line of await compare(judge, rows, tolerance)) terminal.print(line);
@@ -73,7 +73,7 @@ async function compare(
             : `differs by ${difference.toPrecision(3)}`;
           throw new JudgeError("checkpoint", {
             found: `row ${next}: output ${name} ${finding}`,
-            remedy: `admitted are ${tolerance}`,
+            wanted: `a difference of at most ${tolerance}`,
           });
         }
         largest.set(name, Math.max(largest.get(name)!, difference));

@@ -1,17 +1,18 @@
-// The part of `routes check` that is about a route's way to this server: address, API and patience.
+// The part of `routes check` about how a route reaches this server: address, API and timeout.
 
 import { servedApis } from "../../answer/served-apis.js";
 import { baseUrl } from "../../config/base-url.js";
 import type { Config } from "../../config/config.js";
 import type { Report } from "./route-fault.js";
 import type { ClientTable } from "./routes-file.js";
+import { routerMarginMs } from "./routes-text.js";
 
-/** A user waits so long for a judge that hangs before it is worth a word. */
+/** A longer timeout gets a warning: its user would wait that long for a judge that hangs. */
 const longWaitMs = 20_000;
 
 const formats = Object.values(servedApis).map(({ clientFormat }): string => clientFormat);
 
-/** Switchyard takes an operation off the end of a base_url and puts its own there. */
+/** Switchyard replaces an operation at the end of a base_url by its own. */
 const openaiPath = /^(\/v1)?(\/chat\/completions|\/responses)?\/?$/;
 const anthropicPath = /^((\/v1)?|\/v1\/messages)\/?$/;
 
@@ -19,20 +20,25 @@ const anthropicPath = /^((\/v1)?|\/v1\/messages)\/?$/;
 export function checkClient(client: ClientTable, place: string[], config: Config, report: Report): void {
   checkAddress(client, place, config, report);
   if (client.format !== undefined && !formats.includes(client.format)) {
-    const message = `this server does not speak ${client.format}; write format = "openai_chat"`;
-    report("error", [...place, "format"], message);
+    report({
+      place: [...place, "format"],
+      found: `this server does not speak ${client.format}`,
+      remedy: 'write format = "openai_chat"',
+    });
   }
   const { deadlineMs } = config.runtime;
-  const advised = deadlineMs + 3000;
-  const timeoutMs = client.timeout_ms;
+  const advisedMs = deadlineMs + routerMarginMs;
+  const remedy = `write timeout_ms = ${advisedMs}`;
+  const { timeout_ms: timeoutMs } = client;
+  const at = [...place, "timeout_ms"];
   if (timeoutMs === undefined) {
-    report("warning", place, `without timeout_ms Switchyard waits for ever; write timeout_ms = ${advised}`);
+    report({ severity: "warning", place, found: "without timeout_ms Switchyard waits for ever", remedy });
   } else if (timeoutMs <= deadlineMs) {
-    const message = `timeout_ms = ${timeoutMs} ends before the judge's deadline_ms = ${deadlineMs}, and a timeout is the user's error; write timeout_ms = ${advised}`;
-    report("error", [...place, "timeout_ms"], message);
-  } else if (timeoutMs > Math.max(longWaitMs, advised)) {
-    const message = `a judge that hangs keeps the user waiting ${timeoutMs / 1000} s; write timeout_ms = ${advised}`;
-    report("warning", [...place, "timeout_ms"], message);
+    const found = `timeout_ms = ${timeoutMs} ends before the judge's deadline_ms = ${deadlineMs}, and a timeout is the user's error`;
+    report({ place: at, found, remedy });
+  } else if (timeoutMs > Math.max(longWaitMs, advisedMs)) {
+    const found = `a judge that hangs keeps the user waiting ${timeoutMs / 1000} s`;
+    report({ severity: "warning", place: at, found, remedy });
   }
 }
 
@@ -46,7 +52,7 @@ function checkAddress(
   const address = addressOf(url);
   const isHere =
     address !== null && (isLocal(address.hostname) || address.hostname === new URL(wanted).hostname);
-  const finding =
+  const found =
     address === null
       ? "base_url is missing or no address"
       : address.protocol !== "http:" && isHere
@@ -56,10 +62,11 @@ function checkAddress(
           : isHere && portOf(address) !== server.port
             ? `this server listens on port ${server.port}`
             : null;
-  if (finding !== null) report("error", [...place, "base_url"], `${finding}; write base_url = "${wanted}"`);
+  if (found !== null)
+    report({ place: [...place, "base_url"], found, remedy: `write base_url = "${wanted}"` });
 }
 
-/** Whether an address names that port, on whatever host. */
+/** Whether an address names that port on any host. */
 export function pointsAt(url: string | undefined, port: number): boolean {
   const address = addressOf(url);
   return address !== null && portOf(address) === port;

@@ -1,5 +1,4 @@
-// The part of `routes check` that is about custom mode: whether route and judge agree on groups, selector and schema.
-
+// The part of `routes check` about custom mode: whether route and judge agree on groups, selector and schema.
 import { pointerPath, renderCustom } from "../../answer/custom.js";
 import { schemaText, validateAnswer } from "../../answer/schema-validator.js";
 import type { JudgeConfig } from "../../config/schema.js";
@@ -14,20 +13,20 @@ export function checkCustomRoute(
   report: Report,
 ): void {
   if (custom === null) {
-    const message = `judge ${id} has no table [judges.${id}.custom], so that default_target gets every request; write that table, or mode = "capability"`;
-    report("error", [...place, "mode"], message);
+    const found = `judge ${id} has no table [judges.${id}.custom], so that default_target gets every request`;
+    report({ place: [...place, "mode"], found, remedy: 'write that table, or mode = "capability"' });
     return;
   }
   const groups = Object.keys(custom.targets);
   const lacking = groups.filter((group) => !Object.hasOwn(models, group));
   if (lacking.length > 0) {
-    const message = `models has no ${lacking.join(", ")}, which judge ${id} may answer; write ${lacking[0]} = [target]`;
-    report("error", [...place, "models"], message);
+    const found = `models has no ${lacking.join(", ")}, which judge ${id} may answer`;
+    report({ place: [...place, "models"], found, remedy: `write ${lacking[0]} = [target]` });
   }
   const { pointer } = custom;
   if (policy?.selector !== undefined && policy.selector !== pointer) {
-    const message = `judge ${id} answers at ${pointer}, so that default_target gets every request; write selector = "${pointer}"`;
-    report("error", [...place, "policy"], message);
+    const found = `judge ${id} answers at ${pointer}, so that default_target gets every request`;
+    report({ place: [...place, "policy"], found, remedy: `write selector = "${pointer}"` });
   }
   const parsed = schema === undefined ? undefined : parse(schema);
   if (parsed === undefined) return;
@@ -37,11 +36,14 @@ export function checkCustomRoute(
     text !== null && validateAnswer(text, renderCustom({ ...custom, path }, group));
   const refused = groups.filter((group) => accepts(group) !== true);
   if (refused.length === 0) return;
-  const message = `this schema does not take what judge ${id} answers for ${refused.join(", ")}; allow it, or give the judge's template what the schema wants`;
-  report("error", [...place, "response_schema"], message);
+  report({
+    place: [...place, "response_schema"],
+    found: `this schema does not take what judge ${id} answers for ${refused.join(", ")}`,
+    remedy: "allow it, or give the judge's template what the schema wants",
+  });
 }
 
-/** undefined for a text that is not JSON, with which Switchyard does not start. */
+/** The parsed text; undefined if it is not JSON, with which Switchyard does not start. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,12 +1,12 @@
-// `routes check`: reads a user's Switchyard file and names what is wrong in it for this server's judges. Whether Switchyard
-// itself takes the file is for Switchyard to say.
+// `routes check`: reads a user's Switchyard file and says what is wrong in it for the judges of this server.
+// It does not check whether Switchyard accepts the file.
 import { closest, distance } from "fastest-levenshtein";
 import { thresholdSteps } from "../../answer/capability.js";
 import type { Config } from "../../config/config.js";
 import type { JudgeConfig } from "../../config/schema.js";
 import { checkClient, pointsAt } from "./check-client.js";
 import { checkCustomRoute } from "./check-custom.js";
-import type { Finding, Report } from "./route-fault.js";
+import type { Report, RouteFault } from "./route-fault.js";
 import {
   type ClientTable,
   parseRoutesFile,
@@ -16,15 +16,15 @@ import {
 } from "./routes-file.js";
 import { lineOf } from "./toml-line.js";
 
-/** Letters by which an id may differ from a judge's name and still be meant for it. */
+/** An id that differs from a judge's name by at most so many letters is taken for a misspelling of it. */
 const typingErrors = 3;
 
 /** @param file its name in messages */
-export function checkRoutes(file: string, text: string, config: Config): Finding[] {
+export function checkRoutes(file: string, text: string, config: Config): RouteFault[] {
   const routesFile = parseRoutesFile(file, text);
-  const findings: Finding[] = [];
-  const report = (severity: Finding["severity"], place: readonly string[], message: string) => {
-    findings.push({ line: lineOf(text, place), severity, message });
+  const faults: RouteFault[] = [];
+  const report: Report = ({ severity = "error", place, found, remedy }) => {
+    faults.push({ line: lineOf(text, place), severity, message: `${found}; ${remedy}` });
   };
   let used = 0;
   for (const [name, route] of Object.entries(routesFile.routes)) {
@@ -34,21 +34,26 @@ export function checkRoutes(file: string, text: string, config: Config): Finding
       used++;
       const judge = checkTarget(routesFile, target, place, config, report);
       if (client === null && routesFile.targets[target] !== undefined) {
-        const known = Object.keys(routesFile.llm_clients).join(", ");
-        const message = `llm_client is missing or names no [llm_clients] table; write one of ${known}`;
-        report("error", ["targets", target, "llm_client"], message);
+        report({
+          place: ["targets", target, "llm_client"],
+          found: "llm_client is missing or names no [llm_clients] table",
+          remedy: `write one of ${Object.keys(routesFile.llm_clients).join(", ")}`,
+        });
       } else if (client !== null) checkClient(client.table, ["llm_clients", client.name], config, report);
       checkRoute(route, ["routes", name], judge, report);
     }
   }
-  if (used === 0) report("error", ["routes"], noRoute(config));
+  if (used === 0) {
+    const found = `no route asks a judge of this server (${namesOf(config).join(", ")})`;
+    report({ place: ["routes"], found, remedy: "prefill-judge routes prints one that does" });
+  }
   const seen = new Set<string>();
-  return findings
+  return faults
     .filter(({ line, message }) => !seen.has(`${line} ${message}`) && seen.add(`${line} ${message}`))
     .sort((a, b) => a.line - b.line);
 }
 
-/** The targets that a route asks for a verdict, with the place where it names them. */
+/** The targets that a route asks for a verdict, each with the place where the route names it. */
 function judgeTargets(route: RouteTable, place: string[]): { target: string; place: string[] }[] {
   const named = [
     { target: route.classifier_target, place: [...place, "classifier_target"] },
@@ -64,7 +69,9 @@ function clientOf({ targets, llm_clients: clients }: RoutesFile, target: string)
   return name === undefined || table === undefined ? null : { name, table };
 }
 
-/** A target is meant to be ours when its id is, or nearly is, a judge's, or when its client points at our port. */
+/**
+ * Whether a target is meant for this server: its id is nearly a judge's, or its client points at our port.
+ */
 function isOurs(
   { targets }: RoutesFile,
   target: string,
@@ -88,30 +95,28 @@ function checkTarget(
 ): JudgeConfig | null {
   const table = targets[target];
   if (table === undefined) {
-    report("error", place, `there is no target "${target}"; name one of ${Object.keys(targets).join(", ")}`);
+    const known = Object.keys(targets).join(", ");
+    report({ place, found: `there is no target "${target}"`, remedy: `name one of ${known}` });
     return null;
   }
   const { id } = table;
-  const judge = config.judges.find(
-    (candidate) => candidate.id === id || candidate.aliases.includes(id ?? ""),
-  );
+  const named = (name: string | null | undefined) =>
+    config.judges.find((judge) => judge.id === name || judge.aliases.includes(name ?? ""));
+  const judge = named(id) ?? named(config.defaultJudge);
   if (judge !== undefined) return judge;
-  const fallback = config.judges.find(
-    (candidate) =>
-      candidate.id === config.defaultJudge || candidate.aliases.includes(config.defaultJudge ?? ""),
-  );
-  if (fallback !== undefined) return fallback;
-  const names = namesOf(config);
-  const message = `no judge is named "${id}", so every request would end in 404; write id = "${closest(id ?? "", names)}"`;
-  report("error", ["targets", target, "id"], message);
+  report({
+    place: ["targets", target, "id"],
+    found: `no judge is named "${id}", so every request would end in 404`,
+    remedy: `write id = "${closest(id ?? "", namesOf(config))}"`,
+  });
   return null;
 }
 
 function checkRoute(route: RouteTable, place: string[], judge: JudgeConfig | null, report: Report): void {
   if (route.mode === "escalation") {
     const effect = judge?.escalation === "escalate" ? "always" : "never";
-    const message = `this judge reads the prompt, not a running transcript, and ${effect} escalates; write mode = "capability"`;
-    report("error", [...place, "mode"], message);
+    const found = `this judge reads the prompt, not a running transcript, and ${effect} escalates`;
+    report({ place: [...place, "mode"], found, remedy: 'write mode = "capability"' });
   } else if (route.mode === "custom") {
     if (judge !== null) checkCustomRoute(route, place, judge, report);
   } else if (route.classifier !== undefined) {
@@ -126,26 +131,21 @@ function checkThresholds(
   report: Report,
 ): void {
   const { base_threshold: base, threshold_step: step = 0 } = table;
+  const remedy = "write base_threshold = 0.80";
   if (base === undefined) {
-    const message =
-      "base_threshold is missing, and Switchyard refuses the route; write base_threshold = 0.80";
-    report("error", place, message);
+    report({ place, found: "base_threshold is missing, and Switchyard refuses the route", remedy });
     return;
   }
   if (base <= 0 || base > 1) {
-    const finding =
+    const effect =
       base <= 0 ? "an abstention, whose p_solve is 0, would go to the weak model" : "Switchyard refuses it";
-    report(
-      "error",
-      [...place, "base_threshold"],
-      `base_threshold = ${base}: ${finding}; write base_threshold = 0.80`,
-    );
+    report({ place: [...place, "base_threshold"], found: `base_threshold = ${base}: ${effect}`, remedy });
     return;
   }
   const at = [...place, "threshold_step"];
   if (base + 2 * step > 1) {
-    const message = `base_threshold + 2 × threshold_step is over 1, and Switchyard refuses the route; write threshold_step = 0.0`;
-    report("error", at, message);
+    const found = "base_threshold + 2 × threshold_step is over 1, and Switchyard refuses the route";
+    report({ place: at, found, remedy: "write threshold_step = 0.0" });
     return;
   }
   const steps = judge === null ? 0 : thresholdSteps(judge.primaryRule);
@@ -153,12 +153,12 @@ function checkThresholds(
   const threshold = base + steps * step;
   const isOutOfReach = threshold >= 1;
   const effect = isOutOfReach ? "the weak model is never used" : `the threshold is ${threshold.toFixed(2)}`;
-  const message = `judge ${judge.id} answers ${judge.primaryRule}, which adds ${steps} × ${step}, so that ${effect}; write threshold_step = 0.0, or primary_rule = "SUP-4" for the judge`;
-  report(isOutOfReach ? "error" : "warning", at, message);
-}
-
-function noRoute(config: Config): string {
-  return `no route asks a judge of this server (${namesOf(config).join(", ")}); prefill-judge routes prints one that does`;
+  report({
+    severity: isOutOfReach ? "error" : "warning",
+    place: at,
+    found: `judge ${judge.id} answers ${judge.primaryRule}, which adds ${steps} × ${step}, so that ${effect}`,
+    remedy: 'write threshold_step = 0.0, or primary_rule = "SUP-4" for the judge',
+  });
 }
 
 function namesOf({ judges }: Config): string[] {

@@ -1,6 +1,6 @@
-// What `routes check` reports.
+// What `routes check` says of a routes file.
 
-export interface Finding {
+export interface RouteFault {
   /** counted from 1 */
   readonly line: number;
   readonly severity: "error" | "warning";
@@ -8,4 +8,11 @@ export interface Finding {
   readonly message: string;
 }
 
-export type Report = (severity: Finding["severity"], place: readonly string[], message: string) => void;
+export type Report = (fault: {
+  /** absent: an error */
+  readonly severity?: RouteFault["severity"];
+  /** table names and the key */
+  readonly place: readonly string[];
+  readonly found: string;
+  readonly remedy: string;
+}) => void;

@@ -1,4 +1,4 @@
-// Reads the parts of a Switchyard routes.toml that concern a judge; the rest passes unread.
+// Reads the parts of a Switchyard routes.toml that concern a judge. The rest is not read.
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { JudgeError } from "../../errors.js";
@@ -7,10 +7,9 @@ const Client = z.looseObject({
   format: z.string().optional(),
   base_url: z.string().optional(),
   timeout_ms: z.number().optional(),
-  max_retries: z.number().optional(),
 });
 const Target = z.looseObject({ id: z.string().optional(), llm_client: z.string().optional() });
-/** A classifier has them in its own table, where it has one. */
+/** A route has them in its table `classifier`, or else in its own. */
 const thresholds = { base_threshold: z.number().optional(), threshold_step: z.number().optional() };
 const Route = z.looseObject({
   type: z.string().optional(),
@@ -30,6 +29,7 @@ const RoutesFile = z.looseObject({
 export type RoutesFile = z.infer<typeof RoutesFile>;
 export type ClientTable = z.infer<typeof Client>;
 export type RouteTable = z.infer<typeof Route>;
+export type Thresholds = Pick<RouteTable, "base_threshold" | "threshold_step">;
 
 /**
  * @param file its name in messages
@@ -41,11 +41,8 @@ export function parseRoutesFile(file: string, text: string): RoutesFile {
     content = parseToml(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    throw new JudgeError(
-      "usage",
-      { found: `${file} line ${error.line}, column ${error.column}: not TOML`, remedy: "mend it first" },
-      { cause: error },
-    );
+    const found = `${file} line ${error.line}, column ${error.column}: not TOML`;
+    throw new JudgeError("usage", { found, remedy: "mend it first" }, { cause: error });
   }
   const result = RoutesFile.safeParse(content);
   if (result.success) return result.data;
@@ -55,4 +52,3 @@ export function parseRoutesFile(file: string, text: string): RoutesFile {
     remedy: "Switchyard would not take it either",
   });
 }
-export type Thresholds = Pick<RouteTable, "base_threshold" | "threshold_step">;

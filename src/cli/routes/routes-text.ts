@@ -1,11 +1,12 @@
-// The texts a user pastes: curl, and Switchyard's routes.toml for a configuration.
-
+// The texts that a user pastes: a curl command, and Switchyard's routes.toml for a configuration.
 import { type CustomSettings, pointerPath } from "../../answer/custom.js";
 import type { Config } from "../../config/config.js";
 import type { JudgeConfig } from "../../config/schema.js";
 
-/** Added to the judge's own deadline for the router's timeout: transport and a restart of the router's connection. */
-const routerMarginMs = 3000;
+/**
+ * The router's timeout is so much longer than the judge's deadline: for the transport and a new connection.
+ */
+export const routerMarginMs = 3000;
 
 /** A curl that asks the first judge, as one line. */
 export function curlLine(url: string, judge: string): string {
@@ -13,7 +14,9 @@ export function curlLine(url: string, judge: string): string {
   return `curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
 }
 
-/** A whole routes.toml for Switchyard 0.3.0 that uses the first judge; the models' lines are the user's to fill in. */
+/**
+ * A whole routes.toml for Switchyard 0.3.0 with the first judge. The user fills in the lines of the models.
+ */
 export function routesToml({ judges, runtime }: Config, url: string): string {
   const [{ custom }] = judges as readonly [JudgeConfig];
   const groups = custom === null ? ["weak", "strong"] : Object.keys(custom.targets);
@@ -49,7 +52,7 @@ weak_target = "weak"
 base_threshold = 0.80
 threshold_step = 0.0`;
 
-/** A route of custom mode that takes what the judge's table answers. */
+/** A route of custom mode that accepts the answers of the judge's table. */
 function customRoute(custom: CustomSettings): string {
   const groups = Object.keys(custom.targets);
   const list = (names: readonly string[]) => `[${names.map(tomlString).join(", ")}]`;
@@ -63,7 +66,7 @@ response_schema = ${schema.includes("'") ? tomlString(schema) : `'${schema}'`}
 policy = { type = "target_selector", selector = ${tomlString(custom.pointer)} }`;
 }
 
-/** Objects along the pointer, and one of the groups at its end. */
+/** A schema with objects along the pointer and the name of a group at its end. */
 function schemaOf([key, ...rest]: readonly string[], groups: readonly string[]): object {
   if (key === undefined) return { type: "string", enum: groups };
   return { type: "object", properties: { [key]: schemaOf(rest, groups) }, required: [key] };
@@ -81,7 +84,7 @@ function tomlKey(name: string): string {
   return /^[\w-]+$/.test(name) ? name : tomlString(name);
 }
 
-/** JSON's escapes are TOML's, but for DEL, which names cannot hold. */
+/** TOML has the escapes of JSON, except for DEL, which no name holds. */
 function tomlString(text: string): string {
   return JSON.stringify(text);
 }

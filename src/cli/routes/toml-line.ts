@@ -1,10 +1,11 @@
-// Where a key stands in a TOML text, for messages. Finds [table] headers and `key =` lines; what is written another way
-// (dotted keys, inline tables) is found by the nearest table around it.
+// Finds the line of a key in a TOML text, for messages. It knows [table] headers and `key =` lines. For a key
+// that is written in another way (dotted keys, inline tables), it gives the line of the nearest table around
+// the key.
 
 /**
- * The line of the key at `path`, else of the innermost table on the way to it; counted from 1.
+ * The line of the key at `path`, or else of the innermost table on the way to it; counted from 1.
  *
- * @param path table names and the key, e.g. ["routes", "auto", "mode"]
+ * @param path table names and the key, such as ["routes", "auto", "mode"]
  */
 export function lineOf(text: string, path: readonly string[]): number {
   let best = { depth: 0, line: 1 };
@@ -33,12 +34,14 @@ function names(dotted: string): string[] {
   );
 }
 
-/** The text with its """ and ''' strings emptied, line by line. */
+/** The text with its """ and ''' strings emptied; every line keeps its number. */
 function withoutLongStrings(text: string): string {
   return text.replace(/("""|''')[\s\S]*?\1/g, (string) => `""${"\n".repeat(string.split("\n").length - 1)}`);
 }
 
-/** How many lists of a `key = [` line, or of an entry within one, are still open at its end. */
+/**
+ * The number of lists that this line leaves open. @param isEntry whether the line is part of a list already
+ */
 function unclosedBrackets(line: string, isEntry: boolean): number {
   const code = line.replace(/"(?:\\.|[^"\\])*"|'[^']*'|#.*$/g, "");
   const value = isEntry ? code : /=(.*)$/.exec(code)?.[1];
