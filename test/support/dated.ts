@@ -1,9 +1,9 @@
-// A tiny encoder whose chat template prints the date, labels for it, and processes whose clock is another.
+// A tiny encoder whose chat template prints the date, labels for it, and processes with another clock.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fixturePath } from "./fixtures.js";
 
-/** Makes `encoder` and `labels.jsonl` in the folder. */
+/** Writes `encoder` and `labels.jsonl` into the folder. */
 export function makeDated(folder: string): { encoder: string; labels: string } {
   const [encoder, labels] = [join(folder, "encoder"), join(folder, "labels.jsonl")];
   cpSync(fixturePath("tiny-encoder"), encoder, { recursive: true });
@@ -22,7 +22,7 @@ export function makeDated(folder: string): { encoder: string; labels: string } {
   return { encoder, labels };
 }
 
-/** The arguments of a training with them. */
+/** The arguments that train with them. */
 export function datedTraining({ encoder, labels }: ReturnType<typeof makeDated>, out: string): string[] {
   return [
     ...["train", "--labels", labels, "--encoder", encoder, "--layer", "3", "--pca", "8"],
@@ -30,7 +30,7 @@ export function datedTraining({ encoder, labels }: ReturnType<typeof makeDated>,
   ];
 }
 
-/** What a process, and those that it starts, need for a clock that starts at this time. */
+/** The environment in which the clock of a process and of its children starts at this time. */
 export function clockStartsAt(time: string): { NODE_OPTIONS: string } {
   const shifted = `const Real = Date, shift = ${Date.parse(time)} - Real.now(); globalThis.Date = class extends Real { constructor(...given) { given.length ? super(...given) : super(Real.now() + shift); } static now() { return Real.now() + shift; } };`;
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(shifted)}` };

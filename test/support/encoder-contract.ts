@@ -1,4 +1,4 @@
-// The one suite that every adapter of the encoder port passes.
+// The one suite that every adapter of the encoder port must pass.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { EncodeOptions, Encoder, Encoding } from "../../src/encoder/encoder.js";
@@ -11,7 +11,7 @@ export interface ContractSubject {
   readonly name: string;
   create(): Encoder;
   readonly view: View;
-  /** an encoder of the same kind, and a text that it fails on */
+  /** an encoder of the same kind, and a text on which it fails */
   readonly poison?: { create(): Encoder; readonly text: string };
 }
 
@@ -158,7 +158,7 @@ export function encoderContract({ name, create, view, poison }: ContractSubject)
   });
 }
 
-/** Largest difference over the Euclidean norm of the vector, scaled to a vector of norm √size. */
+/** The largest difference of two vectors, divided by the root mean square of the second one. */
 export function relativeDifference(found: Float32Array, wanted: Float32Array): number {
   const norm = Math.sqrt(wanted.reduce((sum, value) => sum + value * value, 0) / wanted.length);
   return largestDifference(found, wanted) / Math.max(norm, 1e-12);

@@ -1,8 +1,8 @@
-// Where the tests' data lies, and how it is read.
+// The paths of the tests' data, and how to read it.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** folder of package.json */
+/** the folder of package.json */
 export const packageRoot = new URL("../../../", import.meta.url);
 
 export function packagePath(path: string): string {
@@ -22,9 +22,9 @@ export interface ParityRow {
   readonly input_ids: readonly number[];
   readonly pooled_first8: readonly number[];
   readonly pooled_norm: number;
-  /** of the ensemble, by output */
+  /** those of the ensemble, by output */
   readonly raw: Readonly<Record<string, number>>;
-  /** after calibration, as they are served */
+  /** those after calibration, as a server answers them */
   readonly probabilities: Readonly<Record<string, number>>;
 }
 
@@ -36,7 +36,7 @@ export function parityRows(checkpoint: "smollm2-135m" | "minilm-l6"): ParityRow[
   return lines.map((line) => JSON.parse(line) as ParityRow);
 }
 
-/** Those that a judge judges: to MiniLM's vocabulary, the run of one letter is unknown as a whole. */
+/** The rows that a judge judges. MiniLM's vocabulary does not know the long run of one letter. */
 export function judgedRows(checkpoint: Parameters<typeof parityRows>[0]): ParityRow[] {
   return parityRows(checkpoint).filter(
     ({ prompt }) => checkpoint !== "minilm-l6" || !/^a{100,}$/.test(prompt),
@@ -50,7 +50,7 @@ export interface TinyRow {
   readonly mean: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Reference values of the tiny encoder (float32, eager PyTorch). */
+/** The reference values of the tiny encoder, from eager PyTorch in float32. */
 export function tinyRows(): TinyRow[] {
   return readJson<{ rows: TinyRow[] }>(fixturePath("tiny-encoder/expected.json")).rows;
 }

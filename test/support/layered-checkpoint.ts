@@ -1,5 +1,5 @@
-// A checkpoint for the tiny encoder that reads other layers than the fixture it is made from, with a selftest of
-// PyTorch's hidden states.
+// A checkpoint for the tiny encoder that reads other layers than the fixture, with a selftest of PyTorch's
+// values.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";
@@ -10,13 +10,13 @@ import { fixturePath, type TinyRow, tinyRows } from "./fixtures.js";
 
 const source = fixturePath("checkpoints/router-json-v1");
 
-/** The fixture's head on these four layers. */
+/** The head of the fixture on these four layers. */
 export async function layeredHead(layers: readonly number[]): Promise<HeadWeights> {
   const { head } = await loadCheckpoint(source);
   return { ...head, blocks: head.blocks.map((block) => ({ ...block, layers })) };
 }
 
-/** PyTorch's mean-pooled hidden states of a prompt, `rows[i]` under the name `names[i]`. */
+/** PyTorch's mean-pooled hidden states of a prompt; `rows[i]` has the name `names[i]`. */
 export function pooledAs(
   row: TinyRow,
   rows: readonly number[],

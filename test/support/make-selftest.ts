@@ -1,10 +1,11 @@
-// Makes checkpoints/*/selftest.json from the reference rows of test/fixtures/parity, never from this program's output.
+// Makes checkpoints/*/selftest.json from the reference rows of test/fixtures/parity, never from our own
+// output.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { packagePath, parityRows } from "./fixtures.js";
 
-/** Rows that differ in length, script and kind; short ones, since they run at every start. */
+/** Rows of different length, script and kind. They are short, since they run at every start. */
 const chosenRows = [0, 5, 8, 9, 16, 38];
 const fileNames = [
   "router.json",

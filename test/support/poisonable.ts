@@ -1,9 +1,9 @@
-// A tokenizer whose vocabulary the model does not know in full: one text of a batch fails in the model itself.
+// A tokenizer with a token that the model does not know: the model itself fails on one text of a batch.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fixturePath } from "./fixtures.js";
 
-/** Copies the tiny encoder into `folder`, with a token `<poison>` that its model has no embedding for. */
+/** Copies the tiny encoder into `folder` and adds a token `<poison>` without an embedding in the model. */
 export function writePoisonable(folder: string): string {
   cpSync(fixturePath("tiny-encoder"), folder, { recursive: true });
   const tokenizer = JSON.parse(readFileSync(join(folder, "tokenizer.json"), "utf8"));

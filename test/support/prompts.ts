@@ -1,5 +1,4 @@
-// Prompts of a wanted size, written for the benchmark: same number, same prompt; another number, another prompt (so
-// that no cache answers). Pure.
+// Prompts of a given size for the benchmark. Each number has its own prompt, so that no cache answers.
 
 const sentences = [
   "A delivery company keeps its parcels in three warehouses and wants to know which one should serve each order.",

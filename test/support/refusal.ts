@@ -1,8 +1,8 @@
-// What every refusal must be: the project's error, with its code, on one line.
+// Checks that an error is what every refusal must be: the project's error with its code, on one line.
 import assert from "node:assert/strict";
 import { type ErrorCode, JudgeError } from "../../src/errors.js";
 
-/** The error that `action` throws; fails when it throws none or another. */
+/** The error that `action` throws. The test fails if it throws none or another one. */
 export function refusal(code: ErrorCode, action: () => unknown): JudgeError {
   try {
     action();
@@ -12,7 +12,7 @@ export function refusal(code: ErrorCode, action: () => unknown): JudgeError {
   assert.fail(`nothing was refused, wanted ${code}`);
 }
 
-/** The error that `promise` rejects with; fails when it resolves. */
+/** The error with which `promise` rejects. The test fails if it resolves. */
 export async function rejection(code: ErrorCode, promise: Promise<unknown>): Promise<JudgeError> {
   const outcome = await promise.then(
     () => null,

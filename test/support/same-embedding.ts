@@ -1,4 +1,4 @@
-// An encoder whose model lost what tells tokens apart, as a damaged or badly exported file does.
+// An encoder whose model gives every token the same embedding, as a damaged or badly exported file does.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fixturePath, tinyRows } from "./fixtures.js";

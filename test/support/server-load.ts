@@ -1,4 +1,4 @@
-// Clients that ask without a pause over kept connections, until their server is gone.
+// Clients that send one request after the other on kept connections until their server has ended.
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { chatPath } from "./http/raw-socket.js";
@@ -6,18 +6,18 @@ import { chat } from "./judge-server.js";
 import { readVerdict } from "./verdict.js";
 
 export interface LoadOutcome {
-  /** request ids with a whole, valid verdict */
+  /** ids of the requests that got a whole, valid verdict */
   readonly answered: ReadonlySet<string>;
-  /** answers that ended their connection */
+  /** answers after which the connection ended */
   readonly closing: number;
-  /** requests that reached the server and got less than a whole answer */
+  /** requests that reached the server and got no whole answer */
   readonly cut: readonly string[];
-  /** new connections that the server did not take any more: refused, or reset before it had read from them */
+  /** new connections that the server refused, or reset before it read from them */
   readonly refusedConnections: number;
 }
 
 export interface Load {
-  /** What became of all requests, once every client has stopped. */
+  /** The outcome of all requests, once every client has stopped. */
   stop(): Promise<LoadOutcome>;
 }
 
@@ -58,10 +58,10 @@ export function startLoad(url: string, clients: number): Load {
   };
 }
 
-/** A new connection was refused, or reset before anything was read from it. */
+/** The server refused a new connection, or reset it before it read from it. */
 export class NotTaken extends Error {}
 
-/** POSTs one chat request; the body of the answer is yet to be read. @throws NotTaken, or the connection's error */
+/** POSTs a chat request and leaves the answer's body unread. @throws NotTaken, or the connection's error */
 export function send(
   url: string,
   agent: Agent,

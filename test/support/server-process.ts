@@ -1,4 +1,4 @@
-// A real `serve` process: its address, what it printed and logged, its encoder processes, and its end.
+// A real `serve` process: its address, what it printed and logged, its encoder processes, and how it ended.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +13,9 @@ const main = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 export interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** wait until standard error or output matches; by default until it is ready */
+  /** the start is over when standard error or output matches; absent: when the server is ready */
   readonly until?: RegExp;
-  /** shell commands that run before the server takes the shell's place */
+  /** shell commands that run before the server replaces the shell */
   readonly shell?: string;
 }
 
@@ -30,7 +30,7 @@ export interface ServeProcess {
   /** process ids of its encoders (Linux) */
   encoderPids(): number[];
   signal(name: NodeJS.Signals): void;
-  /** How it ended; fails the test when it has not within `timeoutMs`. */
+  /** How it ended. The test fails if it has not ended within `timeoutMs`. */
   ended(timeoutMs: number): Promise<{ code: number | null; signal: string | null }>;
   kill(): Promise<void>;
 }
@@ -111,7 +111,7 @@ function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Whether a process runs; a dead one that nobody has waited for does not (Linux). */
+/** Whether a process runs (Linux). A zombie does not. */
 export function isRunning(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -1,6 +1,6 @@
-// What the benchmark says about a list of measurements. Pure.
+// The statistics of the benchmark over a list of measurements.
 
-/** Measurements in order, summed up; the unit is that of the measurements. */
+/** A summary of measurements, in their unit. */
 export interface Summary {
   readonly count: number;
   readonly p50: number;
@@ -21,7 +21,7 @@ export function summarize(values: readonly number[]): Summary {
 }
 
 /**
- * The value below which the share `q` of the values lies, linear between neighbours.
+ * The value below which the share `q` of the values lies; linear between two neighbours.
  *
  * @throws RangeError for an empty list
  */
@@ -38,7 +38,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** Of the line through the points (x, y) by least squares. */
+/** The slope of the line through the points (x, y) by least squares. */
 export function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (index: 0 | 1) => points.reduce((sum, point) => sum + point[index], 0) / points.length;
   const [x, y] = [mean(0), mean(1)];

@@ -1,5 +1,6 @@
-// A checkpoint of three outputs with costs, made from the embedded smollm2-135m: a model between the two, whose probability is
-// the weak one's raw one through another calibration, so that the reference probabilities of the two give that of the third.
+// A checkpoint of three outputs with costs, made from the embedded smollm2-135m. The third output lies
+// between the two others: it is the raw probability of "weak" with another calibration, so that the reference
+// values give it too.
 import { createHash } from "node:crypto";
 import { loadCheckpoint } from "../../src/checkpoint/load.js";
 import { writeRouterJson2 } from "../../src/checkpoint/router-json-write.js";
@@ -14,7 +15,7 @@ const calibration = { slope: 1, intercept: 0.6 };
 export const outputs = { weak, middle: "middle", strong };
 export const costs = { [weak]: 1, [outputs.middle]: 4, [strong]: 10 };
 
-/** What the reference says of a prompt, by output. */
+/** The probabilities of a prompt by output, from the reference. */
 export function referenceOf({ probabilities, raw }: ParityRow): Record<string, number> {
   const p = raw[weak]!;
   const odds = (p / (1 - p)) ** calibration.slope * Math.exp(calibration.intercept);
@@ -44,7 +45,7 @@ export async function writeThreeOutputs(folder: string): Promise<void> {
   await saveFiles(folder, { ...files });
 }
 
-/** The layer with one more output, equal to output `from`. */
+/** The layer with one more output, which is a copy of the output `from`. */
 function withCopy({ inputSize, outputSize, weight, bias }: Linear, from: number): Linear {
   const row = weight.subarray(from * inputSize, (from + 1) * inputSize);
   return {

@@ -1,5 +1,5 @@
-// The rules by which Switchyard 0.3.0 reads a verdict, as facts/switchyard.md gives them: exactly four keys, a pair of
-// rule and boundary that belong together, a probability.
+// The rules by which Switchyard 0.3.0 reads a verdict (facts/switchyard.md): exactly four keys, a rule and a
+// boundary that belong together, a probability.
 import assert from "node:assert/strict";
 
 const boundaries: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ export interface WireVerdict {
   readonly p_solve: number;
 }
 
-/** The parsed verdict; fails the test when a router would refuse it. */
+/** The parsed verdict. The test fails if a router would refuse it. */
 export function readVerdict(content: unknown): WireVerdict {
   assert.equal(typeof content, "string");
   const verdict = JSON.parse(content as string) as WireVerdict;
@@ -49,7 +49,7 @@ export async function readCompletion(
   return { completion, verdict: readVerdict(completion.choices[0]!.message.content) };
 }
 
-/** OpenAI's error envelope; fails the test when it is another shape. */
+/** OpenAI's error envelope. The test fails if the body has another shape. */
 export async function readError(
   response: Response,
 ): Promise<{ message: string; type: string; param: string | null; code: string }> {

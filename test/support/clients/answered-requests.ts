@@ -1,4 +1,4 @@
-// What the calls of the contract send: one prompt in several forms, and every option of OpenAI's chat API.
+// The requests of the contract: one prompt in several forms, and every option of OpenAI's chat API.
 import { fixturePath, readJson } from "../fixtures.js";
 import type { Part } from "./call.js";
 

@@ -1,13 +1,13 @@
-// The words of the contract: a call that every client makes, and what its user sees.
+// A call that every client of the contract makes, and what its user sees.
 
-/** A call in the words of the wire; an adapter brings it into the words of its client. */
+/** A call as it is on the wire. The adapter of a client translates it for the client. */
 export interface Call {
   readonly kind: "chat" | "stream" | "parse" | "parse-stream" | "models" | "model";
   /** base URL, with /v1 */
   readonly url: string;
   /** null: the client sends none */
   readonly key: string | null;
-  /** a chat request; of kind `model`, its `model` alone */
+  /** a chat request; for the kind `model`, only its `model` */
   readonly body: Body;
 }
 
@@ -26,15 +26,15 @@ export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image_url"; readonly image_url: { readonly url: string } };
 
-/** What a user of the client sees; what does not apply to a call is left out. */
+/** What a user of the client sees. Parts that do not apply to a call are absent. */
 export interface Outcome {
   /** the text of every choice */
   readonly contents?: readonly string[];
   readonly finishReasons?: readonly unknown[];
-  /** of the first choice */
+  /** that of the first choice */
   readonly logprobs?: unknown;
   readonly usage?: Usage | null;
-  /** what the client's structured-output feature made of the text */
+  /** the text as the client's structured-output feature parsed it */
   readonly parsed?: unknown;
   readonly models?: readonly string[];
   readonly error?: {

@@ -1,5 +1,5 @@
-// What every chat client must get from this server: one list of calls, each with what the client has to make of the
-// answer. A client's adapter makes the call with the client's own means and says what a user of it sees.
+// What every chat client must get from this server: a list of calls, each with what the client must make of
+// the answer. The adapter of a client makes the call in the way of the client and says what its user sees.
 import assert from "node:assert/strict";
 import { readVerdict } from "../verdict.js";
 import { otherOptions, parts, responseFormat, rightKey, user, weather } from "./answered-requests.js";
@@ -7,21 +7,21 @@ import type { Body, Call, Outcome } from "./call.js";
 
 export interface Client {
   readonly name: string;
-  /** its error classes; the same name three times where it has one for all */
+  /** its error classes; if it has one class for all, that name three times */
   readonly errors: {
     readonly badRequest: string;
     readonly authentication: string;
     readonly notFound: string;
   };
-  /** cases that the client has no means to express, each with the reason */
+  /** cases that the client cannot express, each with the reason */
   readonly notApplicable: Partial<Record<CaseName, string>>;
   call(call: Call): Promise<Outcome>;
   close?(): Promise<void>;
 }
 
-/** What an answer is held against. */
+/** What an answer is compared with. */
 export interface Wanted {
-  /** of `prompt`, as a bare request without any client gets it */
+  /** of `prompt`, as a request without any client gets it */
   readonly pSolve: number;
   /** of `prompt` */
   readonly tokens: number;
@@ -32,7 +32,7 @@ interface Case {
   readonly kind?: Call["kind"];
   /** added to a chat about `prompt` */
   readonly body?: Partial<Body>;
-  /** given: the call goes to the server that has keys */
+  /** if present, the call goes to the server that has keys */
   readonly key?: string | null;
   check(outcome: Outcome, wanted: Wanted): void;
 }
@@ -167,7 +167,7 @@ const contract = {
 export type CaseName = keyof typeof contract;
 export const cases = Object.entries(contract) as unknown as readonly (readonly [CaseName, Case])[];
 
-/** The call of a case against the open server, or the one that has keys. */
+/** Makes the call of a case to the open server, or to the one that has keys. */
 export function callOf({ kind = "chat", body, key }: Case, urls: { open: string; keyed: string }): Call {
   return {
     kind,

@@ -1,4 +1,4 @@
-// An OpenAI-compatible endpoint that stands for the models behind a router: every model answers with its own id.
+// An OpenAI-compatible endpoint in the place of a router's models. Every model answers with its own id.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -6,9 +6,9 @@ import { createInterface } from "node:readline";
 export interface LineProcess<Question, Answer> {
   /** Sends a line that gets no answer. */
   tell(line: unknown): void;
-  /** @throws Error when the process has ended */
+  /** Sends a line and gives its answer. @throws Error when the process has ended */
   ask(question: Question): Promise<Answer>;
-  /** Ends its standard input and waits until it is gone. */
+  /** Ends its standard input and waits until the process has ended. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// First requests of coding agents, in their own shapes with contents of our own.
+// First requests of coding agents: the shapes are theirs, the contents are ours.
 import { fixturePath, readJson } from "../fixtures.js";
 
 export interface ClientRequest {
@@ -6,7 +6,7 @@ export interface ClientRequest {
   readonly shape: string;
   /** the API it speaks */
   readonly api: "chat" | "responses" | "messages";
-  /** what its user typed first, and last */
+  /** the first text that its user typed, and the last one */
   readonly first: string;
   readonly latest: string;
   readonly body: Readonly<Record<string, unknown>>;

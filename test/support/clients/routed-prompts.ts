@@ -1,4 +1,5 @@
-// What the two routers are asked, and the model that the reference probabilities of an embedded judge say must answer.
+// The prompts that both routers are asked, and the model that must answer each. The reference probabilities
+// of an embedded judge tell which.
 import { judgedRows, type ParityRow } from "../fixtures.js";
 
 export const threshold = 0.8;
@@ -8,11 +9,11 @@ export type ModelName = "weak-model" | "strong-model";
 
 export interface RoutedPrompts {
   readonly rows: readonly ParityRow[];
-  /** those that lie further from the threshold than two runtimes may differ */
+  /** those whose probability is further from the threshold than two runtimes may differ */
   readonly decided: readonly ParityRow[];
   modelOf(row: ParityRow): ModelName;
   isDecided(row: ParityRow): boolean;
-  /** the same conversation opened by a prompt for the one model and continued by one for the other */
+  /** a conversation that begins with a prompt for one model and goes on with a prompt for the other */
   readonly conversations: readonly { readonly messages: readonly object[]; readonly model: ModelName }[];
 }
 
@@ -48,7 +49,7 @@ function conversation(first: ParityRow, second: ParityRow): object[] {
   ];
 }
 
-/** A user's message without text. */
+/** A message of a user without text. */
 export const imageMessage = {
   role: "user",
   content: [{ type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } }],

@@ -1,4 +1,5 @@
-// A pair of servers for the clients of other APIs, one open and one with keys, and what their answers are held against.
+// Two servers for the clients of other APIs, one open and one with keys, and what their answers are compared
+// with.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,9 +9,9 @@ import { prompt, rightKey } from "./answered-requests.js";
 
 export interface Seats {
   readonly open: JudgeServer;
-  /** takes `rightKey` alone */
+  /** accepts only `rightKey` */
   readonly keyed: JudgeServer;
-  /** of `prompt`, as a chat completion has it */
+  /** of `prompt`, as a chat completion gives it */
   readonly pSolve: number;
   readonly tokens: number;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-// Runs the contract of client-contract.ts for one client, against two real servers: one open, one with keys.
+// Runs the contract of contract.ts for one client against two real servers: one open, one with keys.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { readCompletion } from "../verdict.js";
 import { prompt, rightKey } from "./answered-requests.js";
 import { type Client, callOf, cases, type Wanted } from "./contract.js";
 
-/** p_solve of the contract's prompt; every client's file sees the same. */
+/** p_solve of the contract's prompt. It is the same in the file of every client. */
 const pinnedPSolve = 0.56678;
 const flags = { "--deadline-ms": "60000" };
 

@@ -1,4 +1,4 @@
-// The real Switchyard 0.3.0 wheel as a child process, and two models behind it that say their own name.
+// The real Switchyard 0.3.0 as a child process, and two models behind it that answer with their own name.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,16 +8,16 @@ import { packagePath } from "../fixtures.js";
 import { startModels } from "./models.js";
 
 export interface Router {
-  /** The model that Switchyard routed a conversation to, and the HTTP status its user got. */
+  /** Sends a conversation; gives the model that answered it and the HTTP status. */
   ask(messages: readonly object[]): Promise<{ status: number; model: string | null }>;
-  /** Sends a request of one of Switchyard's APIs; the HTTP status its user got. */
+  /** Sends a request of one of Switchyard's APIs; gives the HTTP status. */
   post(path: string, body: unknown): Promise<number>;
   close(): Promise<void>;
 }
 
 /**
- * Starts Switchyard on `routesToml`; `http://127.0.0.1:9000` in it is replaced by the address of the models. Its model id
- * for a route is `auto`.
+ * Starts Switchyard with `routesToml`, in which the address of the models replaces `http://127.0.0.1:9000`.
+ * The model id of its route is `auto`.
  */
 export async function startSwitchyard(routesToml: string): Promise<Router> {
   const models = await startModels();

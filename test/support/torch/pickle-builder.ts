@@ -1,5 +1,5 @@
-// Writes pickles and whole torch files for the tests of the readers, value by value and without a memo, the way
-// torch.save does where nothing else is asked for.
+// Writes pickles and whole torch files for the tests of the readers, value by value and without a memo. By
+// default they are as torch.save writes them.
 import { packed, text, type ZipPart, zipOf } from "./zip-builder.js";
 
 export type Buildable =
@@ -11,7 +11,7 @@ export type Buildable =
   | { readonly [key: string]: Buildable }
   | Part;
 
-/** What JavaScript has no value for. */
+/** Values that JavaScript does not have. */
 export abstract class Part {
   abstract write(storages: Map<string, Uint8Array>): number[];
 }
@@ -28,7 +28,7 @@ export class Float extends Part {
   }
 }
 
-/** Opcodes as they are. */
+/** Opcodes that are written as they are. */
 export class Raw extends Part {
   constructor(readonly bytes: Iterable<number>) {
     super();
@@ -62,7 +62,7 @@ export class Named extends Part {
   }
 }
 
-/** callable(*args), then its state. */
+/** The call callable(*args), and the state of its result. */
 export class Call extends Part {
   constructor(
     readonly callable: Buildable,
@@ -179,7 +179,7 @@ export function write(value: Buildable, storages: Map<string, Uint8Array>): numb
   return [0x7d, 0x28, ...members, 0x75];
 }
 
-/** A whole pickle of these opcodes: protocol in front, STOP behind. */
+/** A whole pickle: the protocol, these opcodes, STOP. */
 export function pickleOf(opcodes: Iterable<number>, protocol = 2): Uint8Array {
   return Uint8Array.from([0x80, protocol, ...opcodes, 0x2e]);
 }

@@ -1,14 +1,14 @@
-// Writes zip files for the tests of the readers: as torch.save writes them where nothing else is asked for.
+// Writes zip files for the tests of the readers. By default they are as torch.save writes them.
 import { crc32 } from "node:zlib";
 
 export interface ZipPart {
   readonly name: string | Uint8Array;
   readonly data: Uint8Array;
-  /** replaces fields of both headers, of the directory's only, or of the entry's own only */
+  /** replace fields of both headers, of the directory's header only, or of the entry's header only */
   readonly both?: Partial<HeaderFields>;
   readonly central?: Partial<HeaderFields>;
   readonly local?: Partial<HeaderFields>;
-  /** bytes between the end of the entry and the next; without it, what the flags ask for */
+  /** the bytes between this entry and the next; absent: those that the flags ask for */
   readonly behind?: Uint8Array;
 }
 
@@ -18,7 +18,7 @@ interface HeaderFields {
   crc: number;
   compressedSize: number;
   size: number;
-  /** offset that the directory gives */
+  /** the offset that the directory gives */
   begin: number;
   name: string | Uint8Array;
   commentLength: number;
@@ -35,7 +35,7 @@ export interface ZipEnd {
 
 export const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
-/** Little-endian integers: `[bytes, value]` each. */
+/** Little-endian integers, each given as `[bytes, value]`. */
 export function packed(...fields: readonly (readonly [bytes: 1 | 2 | 4 | 8, value: number])[]): Uint8Array {
   const bytes = new Uint8Array(fields.reduce((sum, [size]) => sum + size, 0));
   const view = new DataView(bytes.buffer);

@@ -1,4 +1,4 @@
-// The figures of scikit-learn and numpy that the tests of training compare with; test/fixtures/train/fit-make.py writes them.
+// Figures of scikit-learn and numpy for the tests of training. test/fixtures/train/fit-make.py writes them.
 import type { Linear } from "../../../src/head/weights.js";
 import type { FitInput } from "../../../src/train/fit/fit.js";
 import type { MemberRecipe } from "../../../src/train/fit/member.js";
@@ -69,7 +69,7 @@ export function linears(layers: readonly FlatLayer[]): Linear[] {
   }));
 }
 
-/** All weights and biases one after the other. */
+/** All weights and biases in one list. */
 export function flatten(layers: readonly FlatLayer[] | readonly Linear[]): Float64Array {
   return Float64Array.from(layers.flatMap(({ weight, bias }) => [...weight, ...bias]));
 }
@@ -83,7 +83,7 @@ export const smallRecipe: MemberRecipe = {
   learningRate: 1e-2,
 };
 
-/** Two layers of 3 values; output "sum" is solved when their sum is above 0, "first" when the first value is. */
+/** Two layers of 3 values. "sum" is solved if their sum is above 0, "first" if the first value is. */
 export function toyInput(rows: number, seed = 1): FitInput {
   const random = createRandom(seed);
   const data = Float32Array.from({ length: rows * 6 }, () => random.normal());

@@ -1,4 +1,4 @@
-// The figures of scikit-learn that these tests compare with; test/fixtures/train/make.py writes them.
+// Figures of scikit-learn for the tests of evaluation. test/fixtures/train/make.py writes them.
 import type { LabelRow } from "../../../src/labels/label-row.js";
 import { fixturePath, readJson } from "../fixtures.js";
 
@@ -48,7 +48,7 @@ type GivenRow = Partial<Omit<LabelRow, "labels">> & {
   readonly labels?: readonly (boolean | number | null)[];
 };
 
-/** A row with one labelled output and one answer for every label, unless told otherwise. */
+/** A row with one labelled output and, by default, one answer for every label. */
 export function labelRow({ labels = [true], ...row }: GivenRow): LabelRow {
   return {
     text: `prompt of ${row.id}`,
@@ -63,7 +63,7 @@ export function labelRow({ labels = [true], ...row }: GivenRow): LabelRow {
   };
 }
 
-/** Fails with both numbers unless they are closer than the tolerance. */
+/** Fails and names both numbers unless they are closer than the tolerance. */
 export function assertClose(found: number | null | undefined, wanted: number, tolerance = 1e-12): void {
   if (found == null || !(Math.abs(found - wanted) <= tolerance)) {
     throw new Error(`found ${found}, wanted ${wanted} ± ${tolerance}`);

@@ -1,4 +1,4 @@
-// Prompts read as the server reads them, for tests of label files.
+// Reads prompts as the server reads them, for the tests of label files.
 
 import type { TextReader } from "../../../src/labels/label-record.js";
 import { judgedText, readableText } from "../../../src/prompt/judged-text.js";
