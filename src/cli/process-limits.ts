@@ -1,7 +1,7 @@
 // Limits of the process on which Node's own code fails. The message then says which limit to raise.
 import { readFileSync } from "node:fs";
 
-/** How many files the process may have open; unlimited where the system does not say it, which Linux does. */
+/** How many files the process may have open. Only Linux tells it; elsewhere it counts as unlimited. */
 export function openFileLimit(): number {
   try {
     const found = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
