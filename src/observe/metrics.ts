@@ -15,7 +15,7 @@ export interface StageMilliseconds {
 }
 
 /** Why the server closed a connection: it was idle when places ran out, or its client took no answer. */
-export const closings = ["idle", "unread"] as const;
+const closings = ["idle", "unread"] as const;
 export type Closing = (typeof closings)[number];
 
 /** What the metrics record of one judgement. */

@@ -19,7 +19,7 @@ const scalarTypes: ReadonlyMap<PickleValue | undefined, NumpyScalarType> = new M
   ["i4", "I32"],
   ["b1", "BOOL"],
 ]);
-export const maxDimensions = 8;
+const maxDimensions = 8;
 
 /** numpy.dtype("f8", False, True). */
 export function dtypeOf([name, align, copy, ...rest]: readonly PickleValue[]): NumpyDtype {
