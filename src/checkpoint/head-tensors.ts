@@ -1,4 +1,4 @@
-// The tensors of a head by the names of router.json format 2.
+// The tensors of a head under the names that router.json format 2 gives them.
 import { type HeadWeights, rawSizeOf } from "../head/weights.js";
 
 /** The name, values and shape of each tensor. */

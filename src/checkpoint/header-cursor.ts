@@ -10,8 +10,7 @@ const whiteSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
  * Accepts only the JSON that a header consists of: objects, strings, lists of unsigned integers. Unlike
- * JSON.parse it sees a repeated key. It stops at the first token that does not belong, so it never builds
- * deep or wide nesting.
+ * JSON.parse it sees a repeated key, and it never builds deep or wide nesting.
  */
 export class HeaderCursor {
   private position = 0;

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { JudgeError } from "../errors.js";
 import { readRegularFile } from "../input/regular-file.js";
 
-/** Without this file a folder is no checkpoint. It is away while the others change: none are mixed. */
+/** Without this file a folder is no checkpoint. It is away while the other files change. */
 const seal = "router.json";
 const maxSealBytes = 2 ** 24;
 /** The name of a file while it is written. No other program uses it, so the next save may replace it. */

@@ -11,9 +11,7 @@ const Selftest = z.strictObject({
   reference: z.string().min(1),
   /** the largest difference of a probability that is accepted */
   tolerance: z.number().positive().max(0.05),
-  /**
-   * SHA-256 (hex) by path relative to the checkpoint folder; `encoder/NAME` stands for the encoder's files
-   */
+  /** SHA-256 in hexadecimal by path in the checkpoint folder; `encoder/NAME` is a file of the encoder */
   files: z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/)),
   prompts: z
     .array(

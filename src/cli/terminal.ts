@@ -74,9 +74,7 @@ export function escaped(lines: string): string {
   );
 }
 
-/**
- * A file's text for a terminal, without the control characters that could move the cursor or forge a line.
- */
+/** Text of a file for a terminal. Its control characters, which could forge a line, are replaced. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\uFFFD");
 }

@@ -47,7 +47,7 @@ export function decodeText(bytes: Uint8Array, name: string, code: ErrorCode): st
 
 const lineFeed = 0x0a;
 
-/** Only a line feed holds its byte, so the fault lies in the first line that does not decode. */
+/** No other character contains a line feed's byte: the fault lies in the first line that does not decode. */
 function placeOfFault(bytes: Uint8Array): string {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let start = 0;

@@ -2,9 +2,8 @@
 // Markers tell where it begins and ends. Nothing outside a pair of markers is taken.
 
 /**
- * `block`: dropped from the start marker to the end marker. `wrapper`: only the two markers are dropped, and
- * the text between them stays. `message`: dropped if it begins with `start`, and ends with `end` if there is
- * one.
+ * `block`: all from the start marker to the end marker is dropped. `wrapper`: only the two markers are dropped.
+ * `message`: a message that begins with `start`, and ends with `end` if there is one, is dropped.
  */
 export const envelopeKinds = ["block", "wrapper", "message"] as const;
 export type EnvelopeKind = (typeof envelopeKinds)[number];
@@ -29,7 +28,7 @@ export interface TakenEnvelope {
   readonly client: string;
   readonly kind: EnvelopeKind;
   readonly count: number;
-  /** how many were taken: with the markers, and for wrappers the markers alone */
+  /** the characters that were taken, markers included; for wrappers only the markers */
   readonly characters: number;
 }
 
@@ -129,9 +128,7 @@ function withoutWrapper(text: string, envelopes: readonly Envelope[], taken: Tak
   return text;
 }
 
-/**
- * The next place of the marker with only blanks before it in its line; `from` counts as the start of a line.
- */
+/** The next place of the marker with only blanks before it in its line; `from` starts a line too. */
 function startOfLine(text: string, marker: string, from: number): number {
   for (let at = text.indexOf(marker, from); at >= 0; at = text.indexOf(marker, at + 1)) {
     const before = afterBlanks(text, at, -1);

@@ -7,9 +7,7 @@ import type { Message, MessageContent } from "./message.js";
 export interface Dialect {
   /** where the list stands in a request */
   readonly list: "messages" | "input";
-  /**
-   * types of the parts that hold a string `text`; those of every API, since routers translate between them
-   */
+  /** types of the parts with a string `text`; those of every API, since routers translate between them */
   readonly textTypes: readonly string[];
   /** whether items without a role stand among the messages */
   readonly hasOtherItems: boolean;
@@ -31,9 +29,7 @@ export interface WireMessage {
   readonly content?: unknown;
 }
 
-/**
- * A schema for one message or more. It counts them first, so that millions of messages cost one issue.
- */
+/** A schema for one message or more. It counts them first, so that millions of messages cost one issue. */
 export function messageList({ hasOtherItems }: Dialect, wrongType = "wanted an array of messages") {
   const role = hasOtherItems ? z.string().nullish() : z.string();
   const message = z.object({ role, content: z.unknown().optional() });

@@ -1,9 +1,7 @@
 // Finds the user messages that a router itself writes into its judge request. They are no user's prompt.
 import type { Message } from "./message.js";
 
-/**
- * Switchyard 0.3.0 ends a request with this message if its route has `recent_turn_window`, in all three APIs.
- */
+/** Switchyard 0.3.0 ends a request with it in all three APIs if the route has `recent_turn_window`. */
 const switchyardClosing = "Route the conversation above. Output ONLY the routing JSON object, nothing else.";
 /** LiteLLM 1.110 sends this for a task that only its receiver can decrypt. The encrypted item follows it. */
 const litellmPlaceholder = "The delegated task in the following agent_message.";

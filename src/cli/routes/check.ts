@@ -69,9 +69,7 @@ function clientOf({ targets, llm_clients: clients }: RoutesFile, target: string)
   return name === undefined || table === undefined ? null : { name, table };
 }
 
-/**
- * Whether a target is meant for this server: its id is nearly a judge's, or its client points at our port.
- */
+/** Whether a target means this server: its id is nearly a judge's, or its client points at our port. */
 function isOurs(
   { targets }: RoutesFile,
   target: string,

@@ -3,9 +3,7 @@ import { type CustomSettings, pointerPath } from "../../answer/custom.js";
 import type { Config } from "../../config/config.js";
 import type { JudgeConfig } from "../../config/schema.js";
 
-/**
- * The router's timeout is so much longer than the judge's deadline: for the transport and a new connection.
- */
+/** The router waits so much longer than the deadline of the judge, for transport and a new connection. */
 export const routerMarginMs = 3000;
 
 /** A curl that asks the first judge, as one line. */
@@ -14,9 +12,7 @@ export function curlLine(url: string, judge: string): string {
   return `curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
 }
 
-/**
- * A whole routes.toml for Switchyard 0.3.0 with the first judge. The user fills in the lines of the models.
- */
+/** A whole routes.toml for Switchyard 0.3.0 with the first judge. The lines of the models are examples. */
 export function routesToml({ judges, runtime }: Config, url: string): string {
   const [{ custom }] = judges as readonly [JudgeConfig];
   const groups = custom === null ? ["weak", "strong"] : Object.keys(custom.targets);

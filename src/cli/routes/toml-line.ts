@@ -39,9 +39,7 @@ function withoutLongStrings(text: string): string {
   return text.replace(/("""|''')[\s\S]*?\1/g, (string) => `""${"\n".repeat(string.split("\n").length - 1)}`);
 }
 
-/**
- * The number of lists that this line leaves open. @param isEntry whether the line is part of a list already
- */
+/** The number of lists that this line leaves open. @param isEntry whether it is part of a list already */
 function unclosedBrackets(line: string, isEntry: boolean): number {
   const code = line.replace(/"(?:\\.|[^"\\])*"|'[^']*'|#.*$/g, "");
   const value = isEntry ? code : /=(.*)$/.exec(code)?.[1];

@@ -13,9 +13,7 @@ import { readMembers, readTrunkConfig } from "./llm-router-trunk.js";
 
 const place = "llm-router";
 
-/**
- * @throws JudgeError `checkpoint` that names what is missing, extra, mis-shaped, not finite or not supported
- */
+/** @throws JudgeError `checkpoint` that names what is missing, extra, mis-shaped or not supported */
 export function readLlmRouter(file: TorchFile): CheckpointContent {
   const root = Fields.of(file.root, place);
   const version = root.take("version");

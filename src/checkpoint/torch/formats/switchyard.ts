@@ -8,9 +8,7 @@ import { type FloatReader, shapeOf } from "../pickle/float-reader.js";
 import type { TorchFile } from "../torch-file.js";
 import { memberStates } from "./member-states.js";
 
-/**
- * @throws JudgeError `checkpoint` that names what is missing, extra, mis-shaped, not finite or not supported
- */
+/** @throws JudgeError `checkpoint` that names what is missing, extra, mis-shaped or not supported */
 export function readSwitchyard(file: TorchFile): CheckpointContent {
   const root = Fields.of(file.root, "switchyard");
   root.expect("format_version", 1);

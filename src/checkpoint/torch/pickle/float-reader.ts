@@ -58,9 +58,7 @@ export function shapeOf(fields: Fields, name: string, dimensions: number): numbe
   throw fields.refusal(name, `[${shape}]`, `${dimensions} dimension${dimensions === 1 ? "" : "s"}`);
 }
 
-/**
- * The tensor, or the content of the numpy array, of that name: floating-point numbers in 1 or 2 dimensions.
- */
+/** The tensor or numpy array of that name, which must hold floating-point numbers in 1 or 2 dimensions. */
 function arrayOf(fields: Fields, name: string): StridedArray {
   const value = fields.take(name);
   const array = value instanceof NumpyArray ? value.content : value;

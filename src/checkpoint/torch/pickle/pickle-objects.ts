@@ -105,9 +105,7 @@ export class PickleObjects {
     return this.shelf.take(id);
   }
 
-  /**
-   * Demands that the pickle used every storage of the file, so that no bytes lie there for another reader.
-   */
+  /** Demands that the pickle used every storage of the file: no bytes lie there for another reader. */
   checkAllUsed(): void {
     this.shelf.checkAllUsed();
   }

@@ -30,9 +30,7 @@ export class PickleTuple {
 /** collections.OrderedDict: what torch's state dicts are. */
 export class OrderedDict extends Map<string | number, PickleValue> {}
 
-/**
- * A string that is longer than any name, undecoded. Protocol 2 writes the bytes of an array as such a text.
- */
+/** A string longer than any name, undecoded. Protocol 2 writes the bytes of an array as such a text. */
 export class LongText {
   constructor(readonly utf8: Uint8Array) {}
 }

@@ -76,9 +76,7 @@ function readEntry(view: DataView, { entries, begin }: ZipDirectory, index: numb
   return content;
 }
 
-/**
- * Demands that the header before an entry says what the directory says; returns the offset behind the header.
- */
+/** Demands that the header of an entry agrees with the directory; returns the offset behind it. */
 function checkHeader(view: DataView, entry: ZipEntry, end: number): number {
   const { begin, nameBegin, nameLength, flags, crc, size } = entry;
   if (begin + headerBytes + nameLength > end || view.getUint32(begin, true) !== signatures.header) {
