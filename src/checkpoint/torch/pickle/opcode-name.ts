@@ -1,77 +1,20 @@
 // The names of all opcodes of pickle, for messages. read-pickle.ts carries out some of them.
 
-const names: Readonly<Record<number, string>> = {
-  40: "MARK",
-  46: "STOP",
-  48: "POP",
-  49: "POP_MARK",
-  50: "DUP",
-  70: "FLOAT",
-  73: "INT",
-  74: "BININT",
-  75: "BININT1",
-  76: "LONG",
-  77: "BININT2",
-  78: "NONE",
-  80: "PERSID",
-  81: "BINPERSID",
-  82: "REDUCE",
-  83: "STRING",
-  84: "BINSTRING",
-  85: "SHORT_BINSTRING",
-  86: "UNICODE",
-  88: "BINUNICODE",
-  97: "APPEND",
-  98: "BUILD",
-  99: "GLOBAL",
-  100: "DICT",
-  125: "EMPTY_DICT",
-  101: "APPENDS",
-  103: "GET",
-  104: "BINGET",
-  105: "INST",
-  106: "LONG_BINGET",
-  108: "LIST",
-  93: "EMPTY_LIST",
-  111: "OBJ",
-  112: "PUT",
-  113: "BINPUT",
-  114: "LONG_BINPUT",
-  115: "SETITEM",
-  116: "TUPLE",
-  41: "EMPTY_TUPLE",
-  117: "SETITEMS",
-  71: "BINFLOAT",
-  128: "PROTO",
-  129: "NEWOBJ",
-  130: "EXT1",
-  131: "EXT2",
-  132: "EXT4",
-  133: "TUPLE1",
-  134: "TUPLE2",
-  135: "TUPLE3",
-  136: "NEWTRUE",
-  137: "NEWFALSE",
-  138: "LONG1",
-  139: "LONG4",
-  66: "BINBYTES",
-  67: "SHORT_BINBYTES",
-  140: "SHORT_BINUNICODE",
-  141: "BINUNICODE8",
-  142: "BINBYTES8",
-  143: "EMPTY_SET",
-  144: "ADDITEMS",
-  145: "FROZENSET",
-  146: "NEWOBJ_EX",
-  147: "STACK_GLOBAL",
-  148: "MEMOIZE",
-  149: "FRAME",
-  150: "BYTEARRAY8",
-  151: "NEXT_BUFFER",
-  152: "READONLY_BUFFER",
-};
+const opcodes = `
+  40:MARK 41:EMPTY_TUPLE 46:STOP 48:POP 49:POP_MARK 50:DUP 66:BINBYTES 67:SHORT_BINBYTES 70:FLOAT
+  71:BINFLOAT 73:INT 74:BININT 75:BININT1 76:LONG 77:BININT2 78:NONE 80:PERSID 81:BINPERSID 82:REDUCE
+  83:STRING 84:BINSTRING 85:SHORT_BINSTRING 86:UNICODE 88:BINUNICODE 93:EMPTY_LIST 97:APPEND 98:BUILD
+  99:GLOBAL 100:DICT 101:APPENDS 103:GET 104:BINGET 105:INST 106:LONG_BINGET 108:LIST 111:OBJ 112:PUT
+  113:BINPUT 114:LONG_BINPUT 115:SETITEM 116:TUPLE 117:SETITEMS 125:EMPTY_DICT 128:PROTO 129:NEWOBJ
+  130:EXT1 131:EXT2 132:EXT4 133:TUPLE1 134:TUPLE2 135:TUPLE3 136:NEWTRUE 137:NEWFALSE 138:LONG1
+  139:LONG4 140:SHORT_BINUNICODE 141:BINUNICODE8 142:BINBYTES8 143:EMPTY_SET 144:ADDITEMS 145:FROZENSET
+  146:NEWOBJ_EX 147:STACK_GLOBAL 148:MEMOIZE 149:FRAME 150:BYTEARRAY8 151:NEXT_BUFFER
+  152:READONLY_BUFFER`;
+const names = new Map(
+  Array.from(opcodes.matchAll(/(\d+):(\w+)/g), ([, opcode, name]) => [Number(opcode), name!]),
+);
 
 /** The opcode's name, or its number where pickle has none. */
 export function opcodeName(opcode: number): string {
-  return names[opcode] ?? `0x${opcode.toString(16).padStart(2, "0")}`;
+  return names.get(opcode) ?? `0x${opcode.toString(16).padStart(2, "0")}`;
 }
