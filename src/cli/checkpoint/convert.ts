@@ -33,6 +33,11 @@ export async function convert(
   );
 }
 
+const folderWriters = {
+  "router-json-1": writeRouterJson1,
+  "router-json-2": (checkpoint: Checkpoint) => writeRouterJson2(checkpoint, sha256),
+};
+
 async function save(checkpoint: Checkpoint, output: string, format: WritableFormat): Promise<void> {
   if (format === "switchyard-0.3.0") {
     if (!isTorchFile(output)) {
@@ -46,8 +51,6 @@ async function save(checkpoint: Checkpoint, output: string, format: WritableForm
     const found = `${output}: ${format} is a folder`;
     throw new JudgeError("usage", { found, remedy: "leave .pt out of its name" });
   }
-  const files =
-    format === "router-json-1" ? writeRouterJson1(checkpoint) : writeRouterJson2(checkpoint, sha256);
   const { selftest, notice } = checkpoint;
   const beside = {
     "selftest.json": selftest && writeSelftest(selftest),
@@ -55,7 +58,7 @@ async function save(checkpoint: Checkpoint, output: string, format: WritableForm
   };
   const present = Object.entries(beside).filter((entry): entry is [string, Uint8Array] => entry[1] !== null);
   const stale = Object.keys(beside).filter((name) => !present.some(([other]) => other === name));
-  await saveFiles(output, { ...files, ...Object.fromEntries(present) }, stale);
+  await saveFiles(output, { ...folderWriters[format](checkpoint), ...Object.fromEntries(present) }, stale);
 }
 
 function sha256(bytes: Uint8Array): string {
