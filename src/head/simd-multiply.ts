@@ -1,4 +1,5 @@
-// multiply.ts's product in WebAssembly, two columns of four rows at a time. Its results are the same to the last bit.
+// multiply.ts's product in WebAssembly, two columns of four rows at a time. Its results are the same to the
+// last bit.
 import { product } from "../wasm/bytes.js";
 import { instantiate } from "../wasm/module.js";
 import { type Multiply, multiply } from "./multiply.js";
@@ -8,8 +9,8 @@ const rowBlock = 4;
 const [floatBytes, doubleBytes] = [4, 8];
 
 /**
- * A product for these matrices, of which it keeps a copy. Another matrix, and the up to three rows that are left over, are
- * multiplied by multiply.ts, as all are where WebAssembly cannot be had.
+ * A product for these matrices, of which it keeps a copy. Another matrix, and the up to three rows that are
+ * left over, are multiplied by multiply.ts, as all are where WebAssembly cannot be had.
  */
 export function createSimdMultiply(matrices: readonly Matrix[]): Multiply {
   const mostColumns = Math.max(0, ...matrices.map(({ columns }) => even(columns)));

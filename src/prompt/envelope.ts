@@ -2,8 +2,8 @@
 // Markers tell where it begins and ends. Nothing outside a pair of markers is taken.
 
 /**
- * `block`: all from the start marker to the end marker is dropped. `wrapper`: only the two markers are dropped.
- * `message`: a message that begins with `start`, and ends with `end` if there is one, is dropped.
+ * `block`: all from the start marker to the end marker is dropped. `wrapper`: only the two markers are
+ * dropped. `message`: a message that begins with `start`, and ends with `end` if there is one, is dropped.
  */
 export const envelopeKinds = ["block", "wrapper", "message"] as const;
 export type EnvelopeKind = (typeof envelopeKinds)[number];

@@ -1,5 +1,5 @@
-// A real server in the test's process: configuration text in, base URL out. Its judge runs on the tiny encoder unless
-// the text says otherwise.
+// A real server in the test's process: configuration text in, base URL out. Its judge runs on the tiny
+// encoder unless the text says otherwise.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

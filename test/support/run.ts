@@ -1,5 +1,5 @@
-// Runs the compiled tests of the named suites (folders of test/) and exits non-zero when one fails or none ran.
-// `--minutes N` is how long the soak may take, `--concurrency N` how many files run at a time.
+// Runs the compiled tests of the named suites (folders of test/) and exits non-zero when one fails or none
+// ran. `--minutes N` is how long the soak may take, `--concurrency N` how many files run at a time.
 import { readdirSync } from "node:fs";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";

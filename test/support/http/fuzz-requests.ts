@@ -1,4 +1,5 @@
-// Arbitrary requests: random JSON, changed valid bodies, odd methods, paths and headers, bytes that are nothing.
+// Arbitrary requests: random JSON, changed valid bodies, odd methods, paths and headers, bytes that are
+// nothing.
 import fc from "fast-check";
 import type { ApiName } from "../../../src/answer/served-apis.js";
 import { apis } from "../../../src/http/apis/apis.js";

@@ -1,5 +1,5 @@
-// A server made from a configuration file with files beside it, and from environment variables. Its encoders are not
-// started: every judge abstains.
+// A server made from a configuration file with files beside it, and from environment variables. Its encoders
+// are not started: every judge abstains.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

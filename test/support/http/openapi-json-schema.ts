@@ -1,5 +1,5 @@
-// A check of JSON Schema 2020-12, as much of it as the API document uses; any other keyword is an error, so that nothing
-// passes unread.
+// A check of JSON Schema 2020-12, as much of it as the API document uses; any other keyword is an error, so
+// that nothing passes unread.
 
 type Schema = Readonly<Record<string, unknown>>;
 type Rule = (value: unknown, argument: never, schema: Schema) => boolean;

@@ -15,8 +15,8 @@ export interface RawClient {
   /** Resolves once the bytes are with the kernel, or the connection is gone. */
   write(bytes: string | Buffer): Promise<void>;
   /**
-   * The next whole answer; null when the connection ends before its first byte. Fails the test on half an answer, and
-   * on none within `timeoutMs`.
+   * The next whole answer; null when the connection ends before its first byte. Fails the test on half an
+   * answer, and on none within `timeoutMs`.
    *
    * @param bodiless true for the answer to a HEAD request
    */

@@ -1,5 +1,5 @@
-// The real batcher over a simulated encoder, in simulated time: requests come when the plan says, runs take what the encoder's
-// cost says, and whoever waits past the deadline leaves.
+// The real batcher over a simulated encoder, in simulated time: requests come when the plan says, runs take
+// what the encoder's cost says, and whoever waits past the deadline leaves.
 import { setImmediate as turn } from "node:timers/promises";
 import type { Encoding } from "../../../src/encoder/encoder.js";
 import { createBatcher } from "../../../src/encoder/onnx/batching/batcher.js";

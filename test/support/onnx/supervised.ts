@@ -7,8 +7,9 @@ import type { Work } from "../../../src/encoder/onnx/protocol.js";
 import { createSupervisor } from "../../../src/encoder/onnx/supervisor.js";
 
 /**
- * ready: loads and works; frail: loads, dies of any work; exits: dies loading; refuses: cannot load; silent: loads
- * forever; missing: the program is not there; throws: spawn itself fails; starved: no file descriptor is left for it.
+ * ready: loads and works; frail: loads, dies of any work; exits: dies loading; refuses: cannot load; silent:
+ * loads forever; missing: the program is not there; throws: spawn itself fails; starved: no file descriptor
+ * is left for it.
  */
 export type Mode = "ready" | "frail" | "exits" | "refuses" | "silent" | "missing" | "throws" | "starved";
 

@@ -1,5 +1,6 @@
-// A process that speaks the encoder protocol without a model; supervised.ts starts it. Its first argument says how it
-// behaves, a work's first text what happens to that work. Its answers name the launch and the works it has received.
+// A process that speaks the encoder protocol without a model; supervised.ts starts it. Its first argument
+// says how it behaves, a work's first text what happens to that work. Its answers name the launch and the
+// works it has received.
 import type { Command, Report } from "../../../src/encoder/onnx/protocol.js";
 
 const [mode, launch] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// A vLLM server that runs the tiny encoder on the ids it receives and leaves the hidden states in files, as the
-// ExampleHiddenStatesConnector does; and that can be told to do it wrong.
+// A vLLM server that runs the tiny encoder on the ids it receives and leaves the hidden states in files, as
+// the ExampleHiddenStatesConnector does; and that can be told to do it wrong.
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

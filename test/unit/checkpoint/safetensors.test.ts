@@ -1,5 +1,6 @@
-// The safetensors reader as a security boundary, tests named by attack, and the writer against Python's own files
-// (test/fixtures/safetensors, made once with Python's safetensors 0.8.0; expected.json holds numpy's float32 values).
+// The safetensors reader as a security boundary, tests named by attack, and the writer against Python's own
+// files (test/fixtures/safetensors, made once with Python's safetensors 0.8.0; expected.json holds numpy's
+// float32 values).
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -29,7 +30,9 @@ const entry = (shape: string, offsets: string, dtype = '"F32"') =>
   `{"dtype":${dtype},"shape":${shape},"data_offsets":${offsets}}`;
 const GOOD = entry("[1]", "[0,4]");
 
-/** The refusal's message; fails for any other error, for none, and for a message of more than one short line. */
+/**
+ * The refusal's message; fails for any other error, for none, and for a message of more than one short line.
+ */
 function refusalOf(action: () => unknown): string {
   try {
     action();

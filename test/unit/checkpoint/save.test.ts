@@ -1,4 +1,5 @@
-// Writing a checkpoint's files: a process that dies at any step, a disk that refuses, and what damage a reader then sees.
+// Writing a checkpoint's files: a process that dies at any step, a disk that refuses, and what damage a
+// reader then sees.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -117,7 +118,10 @@ test("a file that another program is still fetching under its name with .part st
   assert.deepEqual(readdirSync(folder).sort(), ["labels.jsonl", "labels.jsonl.part"]);
 });
 
-/** Saves from standard input; at the given file operation it dies, in the middle of a write, or is told that the disk is full. */
+/**
+ * Saves from standard input; at the given file operation it dies, in the middle of a write, or is told that
+ * the disk is full.
+ */
 const saver = `
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";

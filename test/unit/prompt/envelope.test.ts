@@ -1,4 +1,5 @@
-// What clients put around their users' texts is taken off, and nothing else: no text outside of a pair of markers.
+// What clients put around their users' texts is taken off, and nothing else: no text outside of a pair of
+// markers.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";

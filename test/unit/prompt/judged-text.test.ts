@@ -1,4 +1,5 @@
-// Which text of a conversation is judged: on plain messages, and on the bodies that Switchyard 0.3.0 really sends.
+// Which text of a conversation is judged: on plain messages, and on the bodies that Switchyard 0.3.0 really
+// sends.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -108,7 +109,8 @@ describe("of the bodies that Switchyard 0.3.0 sends", () => {
         );
       });
     } else {
-      // mode escalation: the transcript comes folded into one user message, and the user's own text is not told apart
+      // mode escalation: the transcript comes folded into one user message, and the user's own text is not
+      // told apart
       test(`${name}: the folded transcript is what is judged`, () => {
         assert.match(name, /^escalation\//);
         const { content } = body.messages.find(({ role }) => role === "user")!;

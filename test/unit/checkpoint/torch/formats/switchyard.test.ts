@@ -1,4 +1,5 @@
-// Switchyard 0.3.0's checkpoints: what a good one becomes, and every way in which its parts may not fit together.
+// Switchyard 0.3.0's checkpoints: what a good one becomes, and every way in which its parts may not fit
+// together.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readSwitchyard } from "../../../../../src/checkpoint/torch/formats/switchyard.js";
