@@ -5,7 +5,6 @@ import type { JudgeError } from "./errors.js";
 /**
  * Runs `work` with a controller that aborts when `outer` aborts. `work` must settle then. Afterwards no
  * listener is left on `outer`.
- *
  * @throws the reason of the first abort, whatever the outcome of `work`
  */
 export async function linked<T>(

@@ -1,5 +1,4 @@
-// The project's one error class and its closed table of codes. What a code becomes on the wire is decided
-// in http/errors.ts, how the process ends in main.ts.
+// The one error class and its closed codes. http/errors.ts knows their statuses.
 
 /** Every way a request or a start can fail. */
 export type ErrorCode =
@@ -44,7 +43,7 @@ export interface ErrorText {
   readonly remedy?: string | null | undefined;
 }
 
-export interface ErrorOptions {
+export interface ErrorParts extends ErrorText {
   readonly cause?: unknown;
   /** where in the request the fault lies, as a path such as `messages[0].content` */
   readonly param?: string | null | undefined;
@@ -64,8 +63,7 @@ export class JudgeError extends Error implements ErrorText {
 
   constructor(
     readonly code: ErrorCode,
-    text: ErrorText,
-    { cause, param = null }: ErrorOptions = {},
+    { cause, param = null, ...text }: ErrorParts,
   ) {
     const finding = render(text);
     const whole = text.remedy == null ? finding : `${finding}; ${text.remedy}`;
@@ -80,19 +78,18 @@ export class JudgeError extends Error implements ErrorText {
 
   /** The same error under another code. */
   withCode(code: ErrorCode): JudgeError {
-    return new JudgeError(code, this, { cause: this, param: this.param });
+    return new JudgeError(code, { ...this, cause: this });
   }
 
   /**
    * The same error as one of a larger whole, which its message then names first.
-   *
    * @param remedyOtherwise of an error that has none
    */
   within(place: string, remedyOtherwise: string | null = null): JudgeError {
     const { code, found, wanted, param } = this;
     const whole = this.place === null ? place : `${place}: ${this.place}`;
     const remedy = this.remedy ?? remedyOtherwise;
-    return new JudgeError(code, { place: whole, found, wanted, remedy }, { cause: this, param });
+    return new JudgeError(code, { place: whole, found, wanted, remedy, cause: this, param });
   }
 }
 
@@ -109,11 +106,11 @@ function oneLine(text: string | null | undefined): string | null {
 export function asJudgeError(error: unknown): JudgeError {
   return error instanceof JudgeError
     ? error
-    : new JudgeError(
-        "internal",
-        { found: "internal error of the judge", remedy: "see its log" },
-        { cause: error },
-      );
+    : new JudgeError("internal", {
+        found: "internal error of the judge",
+        remedy: "see its log",
+        cause: error,
+      });
 }
 
 /** A message with each absolute path cut to its last part, since logs and answers tell no paths. */

@@ -31,7 +31,6 @@ export function verdictKind(format: AnswerFormat | null): VerdictKind {
 
 /**
  * The format of a request, or null where it names no JSON Schema.
- *
  * @param format `{type: "json_schema", …}` of any API; name and schema are under `json_schema` or here
  */
 export function readFormat(format: unknown): AnswerFormat | null {

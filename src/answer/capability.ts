@@ -39,7 +39,6 @@ export function abstainingVerdict(crux: string): CapabilityVerdict {
 /**
  * The verdict as the assistant's message: one JSON object with exactly the four keys of the protocol. p_solve
  * always has a decimal point or an exponent, since LiteLLM refuses an integer.
- *
  * @throws JudgeError `internal` for a p_solve outside of [0, 1]
  */
 export function renderCapability({ crux, primaryRule, pSolve }: CapabilityVerdict): string {

@@ -36,7 +36,6 @@ export function chooseByUtility(p: readonly number[], costs: readonly number[], 
 
 /**
  * The chosen output's index.
- *
  * @param costs in the order of `p`; null where none is known, which only `max` allows
  */
 export function chooseByRule(

@@ -90,7 +90,6 @@ export function chooseGroup(
 
 /**
  * The template with the group's name at the pointer.
- *
  * @throws RangeError when the pointer leads through a value that holds no others
  */
 export function renderCustom(

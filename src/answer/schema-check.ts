@@ -13,9 +13,7 @@ const maxHeapMebibytes = 64;
 
 export interface SchemaCheck {
   /**
-   * Whether `schema` takes `answer`. False for one that is malformed, too large, too slow or points
-   * elsewhere.
-   *
+   * Whether `schema` takes `answer`; false for a schema that is malformed, too large or too slow.
    * @param answer is small, since the configuration makes it
    */
   accepts(schema: unknown, answer: unknown): Promise<boolean>;

@@ -26,7 +26,6 @@ export interface VerdictParts {
 
 /**
  * Why this judge abstains from a request of this kind without a look at its text; null: it does not.
- *
  * @param isContinued whether the conversation began in another request
  */
 export function reasonNotToJudge(
@@ -39,11 +38,7 @@ export function reasonNotToJudge(
   return isContinued && judge.message === "first" ? "no_opening_text" : null;
 }
 
-/**
- * The verdict for a judgement or an abstention. A judge without a custom table answers a request of custom
- * mode with an abstaining capability verdict. That verdict has nothing at the router's selector, so the
- * router's own default decides.
- */
+/** The verdict for a judgement or an abstention. Without a custom table it is a capability verdict. */
 export async function renderVerdict(
   { sentences, schemas }: VerdictParts,
   { judge, verdict }: ServedJudge,

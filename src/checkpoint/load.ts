@@ -35,7 +35,6 @@ export interface Checkpoint extends CheckpointContent {
 /**
  * Reads a folder with router.json (format 1 or 2), or a .pt file of llm-router or Switchyard. The selftest is
  * selftest.json in the folder, or NAME.selftest.json beside NAME.pt.
- *
  * @throws JudgeError `checkpoint` that names the path and the file
  */
 export async function loadCheckpoint(path: string): Promise<Checkpoint> {
@@ -155,10 +154,10 @@ function parseJson(bytes: Buffer, name: string): unknown {
     return JSON.parse(decodeText(bytes, name, "checkpoint"));
   } catch (error) {
     if (error instanceof JudgeError) throw error;
-    throw new JudgeError(
-      "checkpoint",
-      { found: `${name} is not JSON`, remedy: "restore it from the original" },
-      { cause: error },
-    );
+    throw new JudgeError("checkpoint", {
+      found: `${name} is not JSON`,
+      remedy: "restore it from the original",
+      cause: error,
+    });
   }
 }

@@ -15,7 +15,6 @@ export interface RouterFiles {
 /**
  * Format 1 holds one block of mean-pooled layers side by side, members of two hidden layers, the first user
  * message, and no calibration.
- *
  * @throws JudgeError `checkpoint` with the reason when the format cannot hold the head
  */
 export function writeRouterJson1(content: CheckpointContent): RouterFiles {

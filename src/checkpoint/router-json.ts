@@ -53,7 +53,6 @@ export function parseRouterJson(content: unknown): RouterJson {
 
 /**
  * Builds the head from checked metadata and its tensors.
- *
  * @throws JudgeError `checkpoint` for a tensor that is missing, unexpected, mis-shaped, not F32 or not
  *   finite, and for a scale ≤ 0
  */

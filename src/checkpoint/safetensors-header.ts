@@ -40,7 +40,6 @@ export function readHeader(bytes: Uint8Array, fileSize = bytes.byteLength): Head
 
 /**
  * Reads the header when only the start of the file is at hand. What it says of later bytes is not checked.
- *
  * @param start the file's first bytes; the bytes behind the header do not matter
  * @returns null while the header itself is incomplete
  * @throws JudgeError `checkpoint` for a header that the format forbids, or that is longer than

@@ -2,5 +2,5 @@
 import { JudgeError } from "../errors.js";
 
 export function safetensorsRefusal(found: string, wanted: string, cause?: unknown): JudgeError {
-  return new JudgeError("checkpoint", { place: "safetensors", found, wanted }, { cause });
+  return new JudgeError("checkpoint", { place: "safetensors", found, wanted, cause });
 }

@@ -29,7 +29,6 @@ export interface SafetensorsFile {
 
 /**
  * Reads a whole safetensors file. The tensors are views of `bytes`; nothing is copied.
- *
  * @throws JudgeError `checkpoint` for every file that is not exactly as the format demands. It is stricter
  *   than Python's reader: no key may occur twice, be unknown or be `__proto__`.
  */
@@ -46,7 +45,6 @@ export function parseSafetensors(bytes: Uint8Array): SafetensorsFile {
 
 /**
  * The tensor's values as float32, row-major; F64 is rounded, beyond float32's range to ±Infinity.
- *
  * @throws JudgeError `checkpoint` for an I64 tensor
  */
 export function toFloat32({ dtype, data }: Tensor): Float32Array {
@@ -66,7 +64,6 @@ export function toFloat32({ dtype, data }: Tensor): Float32Array {
 
 /**
  * An F32 tensor with a copy of `values`, row-major in `shape`.
- *
  * @throws JudgeError `checkpoint` where the shape does not hold that many values
  */
 export function fromFloat32(values: Float32Array, shape: readonly number[]): Tensor {
@@ -82,7 +79,6 @@ export function fromFloat32(values: Float32Array, shape: readonly number[]): Ten
 /**
  * The bytes of a safetensors file. The order of `tensors` and `metadata` does not matter. Python's writer
  * makes the same bytes, except that it leaves the order of metadata to chance. Empty metadata is not written.
- *
  * @throws JudgeError `checkpoint` for what parseSafetensors would not read back
  */
 export function serializeSafetensors(

@@ -7,7 +7,6 @@ const trial = ".prefill-judge-trial";
 
 /**
  * Writes a file into the folder and removes it again, and the folder too if it was missing.
- *
  * @throws JudgeError `usage` when no file can be written into the folder
  */
 export async function trySaving(folder: string): Promise<void> {
@@ -19,11 +18,11 @@ export async function trySaving(folder: string): Promise<void> {
     await rm(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError(
-      "usage",
-      { found: `${folder} cannot be written (${code})`, remedy: "give the path of a writable folder" },
-      { cause: error },
-    );
+    throw new JudgeError("usage", {
+      found: `${folder} cannot be written (${code})`,
+      remedy: "give the path of a writable folder",
+      cause: error,
+    });
   } finally {
     if (made !== undefined) await removeEmpty(folder, made);
   }

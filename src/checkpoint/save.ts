@@ -14,7 +14,6 @@ const partName = (name: string) => `.${name}.prefill-judge-part`;
 
 /**
  * Writes the files into `folder`, and makes it if need be. Until all are on the disk, the old ones stay.
- *
  * @param stale files of an older checkpoint that the new one does not have
  * @throws JudgeError `checkpoint` when the folder cannot be written, or holds foreign files of these names
  */
@@ -37,11 +36,11 @@ export async function saveFiles(
   } catch (error) {
     await Promise.all(names.map((name) => rm(part(name), { force: true }).catch(() => {})));
     const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError(
-      "checkpoint",
-      { found: `${folder} cannot be written (${code})`, remedy: "give the path of a writable folder" },
-      { cause: error },
-    );
+    throw new JudgeError("checkpoint", {
+      found: `${folder} cannot be written (${code})`,
+      remedy: "give the path of a writable folder",
+      cause: error,
+    });
   }
 }
 
@@ -52,7 +51,6 @@ export function saveFile(path: string, bytes: Uint8Array): Promise<void> {
 
 /**
  * Files belong to a checkpoint if a router.json lies beside them, or the part of one that was being written.
- *
  * @throws JudgeError `checkpoint` that names a file which belongs to no checkpoint
  */
 export async function refuseForeign(folder: string, names: readonly string[]): Promise<void> {

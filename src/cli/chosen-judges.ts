@@ -38,9 +38,7 @@ interface Setting {
 }
 
 /**
- * Runs `work` with the checkpoint where one is given, else with the configured judge, and with the others.
- * All stand on one start of each encoder.
- *
+ * Runs `work` with the checkpoint, else the configured judge, and with the others, on one encoder each.
  * @throws JudgeError `usage` for a checkpoint without encoder, or an unknown name; what starting the judges
  *   throws
  */
@@ -62,7 +60,6 @@ export async function withChosenJudge<T>(
 
 /**
  * Runs `work` with the judge of that name; nothing else is loaded.
- *
  * @param name id or alias; undefined: default_judge, else the first
  * @throws JudgeError `usage` for an unknown name; what starting the judge throws
  */

@@ -7,7 +7,6 @@ import { addLabelCommands } from "./train/commands.js";
 
 /**
  * Runs the command that the process was started with.
- *
  * @throws JudgeError what the command ends in
  */
 export async function runCommand(terminal: Terminal): Promise<number> {

@@ -14,9 +14,7 @@ import type { Terminal } from "./terminal.js";
 export const encoderFlags = ["--threads", "--processes"];
 
 /**
- * The configuration's file and settings as options of a command. The settings' values go to the schema
- * unparsed.
- *
+ * The configuration's file and settings as options of a command, unparsed.
  * @param flags those of the settings that the command uses; absent: all
  */
 export function withSettings(command: Command, flags?: readonly string[]): Command {

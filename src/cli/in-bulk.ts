@@ -4,9 +4,7 @@ const windowSize = 512;
 const batchSize = 32;
 
 /**
- * Calls `run` for batches of at most 32 texts, for one more batch at a time than there are processes. Within
- * a window of 512 texts the shortest come first, so that the time left can be told from the time gone.
- *
+ * Calls `run` for batches of at most 32 texts, one for each process and one more at a time.
  * @param processes the number of processes of the encoder
  * @param run gets a batch and the places of its texts; its first error ends the work
  */

@@ -38,7 +38,6 @@ export async function* scoreWithProgress(
  * The probabilities by judge and output, [texts] each, raw or calibrated as the judge is configured. Every
  * batch goes to all judges at once, so that judges of one encoder and view share its runs. Each takes off the
  * envelopes that it takes off in service.
- *
  * @throws JudgeError `usage` when a text cannot be judged
  */
 export async function predict(

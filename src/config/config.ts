@@ -85,7 +85,6 @@ export function loadConfig({ env, packageRoot, running, ...given }: ConfigSource
 
 /**
  * A judge whose table says no more than this.
- *
  * @param table absolute paths; a setting that it does not give has its default
  */
 export function judgeConfig(id: string, table: z.input<ReturnType<typeof judgeTable>>): JudgeConfig {
@@ -130,10 +129,7 @@ function refuseUnknownNames({ defaultJudge, judges }: Config, encoderIds: readon
     });
 }
 
-/**
- * Refuses a file that has lost its content, as one has that is being written. At the start an empty file
- * means the embedded judges; later it is a mishap.
- */
+/** Refuses a file that has lost its content: later than at the start that is a mishap. */
 function refuseLoss(file: string, content: Table, running: Config): void {
   const remedy = "write it again, or start the server again for the embedded judges";
   if (Object.keys(content).length === 0)

@@ -35,9 +35,7 @@ export function isTable(value: unknown): value is Table {
 }
 
 /**
- * A file's content over what the package says: an encoder's or judge's table overrides what it names.
- * `[judges]` says which judges there are.
- *
+ * A file's content over what the package says. `[judges]` says which judges there are.
  * @param packageRoot folder of package.json
  */
 export function overEmbedded(content: Table, packageRoot: string): Table {

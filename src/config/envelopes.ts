@@ -10,7 +10,6 @@ const Packaged = z.array(EnvelopeTable.extend({ beside: z.string().min(1).option
 
 /**
  * The list of prompts/envelopes.json.
- *
  * @param packageRoot folder of package.json
  * @throws JudgeError `config`
  */
@@ -19,14 +18,11 @@ export function readEnvelopes(packageRoot: string): Envelope[] {
     const content = JSON.parse(readFileSync(join(packageRoot, "prompts/envelopes.json"), "utf8"));
     return Packaged.parse(content).map(toEnvelope);
   } catch (error) {
-    throw new JudgeError(
-      "config",
-      {
-        found: "prompts/envelopes.json is missing or not a list of envelopes",
-        remedy: "restore it from the package",
-      },
-      { cause: error },
-    );
+    throw new JudgeError("config", {
+      found: "prompts/envelopes.json is missing or not a list of envelopes",
+      remedy: "restore it from the package",
+      cause: error,
+    });
   }
 }
 

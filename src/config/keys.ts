@@ -7,7 +7,6 @@ const maxFileBytes = 2 ** 20;
 
 /**
  * Bearer keys from a file: one a line; blank lines and lines that start with # are left out.
- *
  * @throws JudgeError `config`; a message never holds a key
  */
 export function readKeysFile(setting: string, file: string): string[] {

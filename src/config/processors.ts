@@ -20,7 +20,6 @@ export function usableProcessors(): number {
 
 /**
  * The least quota of the process's groups and of those above them, version 1 and 2.
- *
  * @returns whole processors, at least 1; infinite without a quota
  */
 export function cpuQuota({ groups, root }: CgroupPlaces = linuxPlaces): number {

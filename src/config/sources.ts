@@ -21,11 +21,10 @@ export function readToml(file: string): Table {
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const finding = error.message.split("\n")[0]!.replace(/^Invalid TOML document: /, "");
-    throw new JudgeError(
-      "config",
-      { found: `${file} line ${error.line}, column ${error.column}: not TOML: ${finding}` },
-      { cause: error },
-    );
+    throw new JudgeError("config", {
+      found: `${file} line ${error.line}, column ${error.column}: not TOML: ${finding}`,
+      cause: error,
+    });
   }
 }
 

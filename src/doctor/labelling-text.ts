@@ -3,7 +3,6 @@ import type { Labelling, LabellingFinding } from "./labelling.js";
 
 /**
  * The end of a refusal: what would fit, or what to try next.
- *
  * @param encoderName of the model that the checkpoint was trained on
  */
 export function labellingAdvice(

@@ -51,9 +51,7 @@ const clearRatio = 4;
 const largestClose = 0.05;
 
 /**
- * Tries every other way to name the rows, within bounds: offsets up to two from the configured one and from
- * 0, and the captured ids as given, reversed, sorted or, when they are few, in any order.
- *
+ * Tries other ways to name the rows: offsets up to two away, and other orders of the captured ids.
  * @param samples at least one
  * @param tolerance largest admitted difference of a probability
  */

@@ -42,7 +42,6 @@ export async function examineSelftest(subject: LabelledJudge): Promise<Observati
 
 /**
  * Which names of the encoder's rows bring out the selftest's probabilities.
- *
  * @returns null where the encoder itself names its hidden states, or there is no selftest
  * @throws JudgeError as `measureSelftest` does
  */

@@ -3,7 +3,7 @@ import { JudgeError } from "../errors.js";
 
 /** @param finding in our words */
 export function encoderFault(finding: string, cause: unknown): JudgeError {
-  return new JudgeError("encoder_error", { found: `${finding}: ${kindOf(cause)}` }, { cause });
+  return new JudgeError("encoder_error", { found: `${finding}: ${kindOf(cause)}`, cause });
 }
 
 function kindOf(cause: unknown): string {

@@ -1,5 +1,4 @@
-// The encoder port: text in, pooled hidden states out. Adapters live in folders beside this file and pass
-// test/contract/encoder-contract.ts. Knows nothing of HTTP, heads or verdicts.
+// The encoder port: text in, pooled hidden states out. test/support/encoder-contract.ts holds its rules.
 import type { JudgeError } from "../errors.js";
 import type { PooledVectors, WantedFeatures } from "../features/pooled.js";
 import type { View } from "./view.js";
@@ -20,11 +19,7 @@ export interface EncodeOptions extends WantedFeatures {
   readonly view: View;
   /** ends the wait of a text whose run has not begun; a run that has begun may still deliver */
   readonly signal?: AbortSignal;
-  /**
-   * when nobody waits any more, on performance.now()'s clock: a text that cannot be done by then may be
-   * refused, and one for which the queue has no room is; absent: all of them are done, as a selftest is while
-   * requests fill the queue
-   */
+  /** when nobody waits any more, on performance.now()'s clock; absent: all texts are done */
   readonly expiresAt?: () => number;
   /** whether others go first, but for a share of the time; absent: they do not */
   readonly isBulk?: () => boolean;
@@ -90,13 +85,11 @@ export interface Encoder {
   readonly facts: EncoderFacts;
   /**
    * Loads the model.
-   *
    * @throws JudgeError `encoder` with file, finding and remedy
    */
   start(): Promise<void>;
   /**
    * Where more is asked than can be done, texts come back as JudgeError `overloaded`.
-   *
    * @throws JudgeError `encoder_down` when the encoder is not up, or died twice under this call;
    *   `signal.reason` when aborted
    */

@@ -30,7 +30,6 @@ const deepest = 100;
 
 /**
  * The names of those files, relative to the model's folder, each once and sorted.
- *
  * @throws JudgeError `encoder` for a file that is no ONNX model, or names a file outside its folder
  */
 export async function externalLocations(modelFile: string): Promise<string[]> {

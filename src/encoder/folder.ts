@@ -1,6 +1,4 @@
-// Reads what tells a model's tokens from its folder: tokenizer.json, tokenizer_config.json, config.json and
-// optionally chat_template.jinja (which Transformers.js ignores, and which outranks the template in
-// tokenizer_config.json).
+// Reads what tells a model's tokens from its folder, the chat template included.
 import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -74,9 +72,7 @@ export function fileOf(folder: string, name: string, maxBytes: number): WantedFi
 export const modelFileName = "model.onnx";
 
 /**
- * The names of the files in the folder that decide a result, sorted: those that are read, and whatever others
- * the model keeps its weights in.
- *
+ * The sorted names of the files that decide a result, those of the weights included.
  * @throws JudgeError `encoder` for a folder or model.onnx that cannot be read
  */
 export async function listDecidingFiles(folder: string): Promise<string[]> {
@@ -122,7 +118,6 @@ export async function stampEncoderFolder(folder: string): Promise<string> {
 
 /**
  * SHA-256 over the files' hashes, first 16 hex digits.
- *
  * @param settings what else decides a result
  */
 export function hashOf(files: Readonly<Record<string, string>>, settings: readonly string[] = []): string {
@@ -138,17 +133,12 @@ export async function listFolder(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    throw new JudgeError(
-      "encoder",
-      {
-        found: `the encoder folder cannot be read: ${folder} (${(error as NodeJS.ErrnoException).code})`,
-        remedy:
-          "set the encoder's path to a folder with tokenizer.json, and with model.onnx where the model runs here",
-      },
-      {
-        cause: error,
-      },
-    );
+    throw new JudgeError("encoder", {
+      found: `the encoder folder cannot be read: ${folder} (${(error as NodeJS.ErrnoException).code})`,
+      remedy:
+        "set the encoder's path to a folder with tokenizer.json, and with model.onnx where the model runs here",
+      cause: error,
+    });
   }
 }
 
@@ -159,13 +149,11 @@ async function readJson<T>(folder: string, name: string, schema: z.ZodType<T>): 
     content = JSON.parse(decodeText(bytes, name, "encoder"));
   } catch (error) {
     if (error instanceof JudgeError) throw error;
-    throw new JudgeError(
-      "encoder",
-      { found: `${name} is not JSON`, remedy: "restore it from the encoder's original files" },
-      {
-        cause: error,
-      },
-    );
+    throw new JudgeError("encoder", {
+      found: `${name} is not JSON`,
+      remedy: "restore it from the encoder's original files",
+      cause: error,
+    });
   }
   const result = schema.safeParse(content);
   if (!result.success) {

@@ -6,7 +6,6 @@ import { auc, createSample } from "./metrics.js";
 
 /**
  * By output.
- *
  * @param predicted [rows, outputs]
  * @returns functions of the rows' multiplicity, [rows]; null where the drawn rows have one class
  */

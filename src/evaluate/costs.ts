@@ -68,7 +68,6 @@ function check<T>(output: string | null, schema: z.ZodType<T>, value: unknown): 
 
 /**
  * The cost of a request for each of `outputs`, in the unit of the given costs.
- *
  * @throws JudgeError `usage` for an output without cost, or without the tokens of its answers where they are
  *   needed
  */

@@ -1,7 +1,4 @@
-// How good probabilities are against what happened, a share of solved answers. Brier score and calibration
-// error are against the share, the others over the answers: AUC counts a mixed row on both sides. Every
-// figure takes weights, so that a bootstrap resample is a weighting; null stands for a figure that the rows
-// cannot give (no rows, one class).
+// How good probabilities are against shares of solved answers. Figures take weights; null is no figure.
 
 /** Labelled rows with one output's probabilities. */
 export interface Sample {

@@ -19,9 +19,7 @@ const ScoreRow = z.looseObject({
 type ScoreRow = z.infer<typeof ScoreRow>;
 
 /**
- * By output, [rows] each, NaN where nothing is recorded; null for an output without any. Ids that no row has
- * are passed over: scores may be of other splits too.
- *
+ * By output, [rows] each, NaN where nothing is recorded; null for an output without any.
  * @param pSolveOutput the output that a bare p_solve is about
  * @throws JudgeError `usage` naming row, line and field of the first fault, and where no row has a score
  */

@@ -15,7 +15,6 @@ export interface ThresholdPoint {
 
 /**
  * One point for each threshold; none for a sample without weight.
- *
  * @param thresholds ascending
  */
 export function thresholdCurve(

@@ -5,9 +5,7 @@ import { goesToWeak } from "./metrics.js";
 const header = ["id", "split", "group", "source", "p_solve", "solved", "error", "prompt"];
 
 /**
- * Header and records. `weak_fails`: sent to the weak model, which solves it in fewer than half of its
- * answers; `strong_wasted`: sent to the strong model although the weak one solves it in more than half.
- *
+ * Header and records. `weak_fails` went to the weak model wrongly, `strong_wasted` to the strong one.
  * @param p [rows]; rows with NaN or without a label are passed over
  */
 export function listWrongDecisions(

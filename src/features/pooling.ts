@@ -1,6 +1,4 @@
-// Pooling: from the hidden states of a text's tokens to one vector. A pooler takes rows as they come, so that
-// a prefix can be pooled once for many texts, and a large file piece by piece. This file is the only one that
-// knows the modes.
+// Pooling: from the hidden states of a text's tokens to one vector. Only this file knows the modes.
 
 /** `mean`: over all tokens; `last`: the last token. */
 export const poolingModes = ["mean", "last"] as const;
@@ -25,7 +23,6 @@ export interface Pooler {
   addRows(rows: Rows): void;
   /**
    * The pooled vector [hiddenSize] of all rows so far.
-   *
    * @throws RangeError when there was no row
    */
   value(): Float32Array;

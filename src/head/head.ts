@@ -15,7 +15,6 @@ export function sigmoid(logit: number): number {
 
 /**
  * Feature blocks → ensemble members → sigmoid → mean over the members.
- *
  * @param pooled the vectors of the layers and pooling modes that `requiredFeatures` names; more do no harm
  * @param multiply for many texts, the one that createSimdMultiply makes for these weights
  * @returns [outputs], each in [0, 1], in the order of `weights.outputNames`, before calibration

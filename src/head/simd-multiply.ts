@@ -1,5 +1,4 @@
-// multiply.ts's product in WebAssembly, two columns of four rows at a time. Its results are the same to the
-// last bit.
+// multiply.ts's product in WebAssembly, four rows at a time. It gives the same bits.
 import { product } from "../wasm/bytes.js";
 import { instantiate } from "../wasm/module.js";
 import { type Multiply, multiply } from "./multiply.js";

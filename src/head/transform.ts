@@ -5,7 +5,6 @@ import { type FeatureBlock, rawSizeOf } from "./weights.js";
 
 /**
  * z = (x − scalerMean) / scalerScale, f = components · (z − pcaMean), as scikit-learn computes them.
- *
  * @param pooled the vectors of the block's layers in its pooling mode, [hiddenSize] each; more do no harm
  * @returns [pcaSize]
  * @throws RangeError when a vector is missing or has another size

@@ -7,7 +7,6 @@ export interface Access {
   readonly hasKeys: boolean;
   /**
    * One valid key in either header is enough, since a proxy or a client's library may fill the other header.
-   *
    * @param authorization the header's value, `Bearer KEY`
    * @param apiKey the value of `x-api-key`
    * @throws JudgeError `invalid_api_key` when keys are configured and none of them is given

@@ -1,9 +1,6 @@
 // The path that a client meant and missed.
 
-/**
- * The one of `known` that was meant: slashes may be doubled or stand at the end, and a base URL may hold too
- * much, which is something before /v1 or the client's own part a second time.
- */
+/** The one of `known` that was meant: slashes may be doubled, or a base URL may hold too much. */
 export function rightPath(path: string, known: readonly string[]): string | null {
   const tidied = path.replace(/\/+/g, "/").replace(/\/$/, "");
   const isMeant = (candidate: string) => {

@@ -97,7 +97,6 @@ export function record(
 
 /**
  * Turns an abstention into an error where the configuration wants that.
- *
  * @throws JudgeError `overloaded`, `deadline`, `encoder_down`, `encoder_error` or `internal`
  */
 export function enforceOnFailure(service: Service, judge: Judge, { abstained, error }: Judgement): void {
@@ -105,7 +104,7 @@ export function enforceOnFailure(service: Service, judge: Judge, { abstained, er
   const place = `judge ${judge.id} has no result`;
   const { found = abstained, wanted = null, remedy = null } = error ?? {};
   const text = { place, found: withoutPaths(found), wanted: wanted && withoutPaths(wanted), remedy };
-  throw new JudgeError(abstained, text, { cause: error ?? undefined });
+  throw new JudgeError(abstained, { ...text, cause: error ?? undefined });
 }
 
 /** Headers of every answer about a judgement, and what each says. */

@@ -50,7 +50,7 @@ function modelRoutes({ judges, startedSeconds }: Service): Route[] {
         // default_judge answers an unknown name in a chat, but not here
         if (judges.current.lookUp(name) !== null) return context.json(toModel(name));
         const text = { found: "no judge has this name", remedy: "GET /v1/models lists them" };
-        throw new JudgeError("model_not_found", text, { param: "model" });
+        throw new JudgeError("model_not_found", { ...text, param: "model" });
       },
     },
   ];
@@ -120,7 +120,7 @@ function reloadRoute({ admin }: Service): Route {
         return context.json({ reloaded: true, judges: await admin.reload() });
       } catch (error) {
         const found = `the judges in service stay: ${withoutPaths(asJudgeError(error).message)}`;
-        throw new JudgeError("reload_failed", { found }, { cause: error });
+        throw new JudgeError("reload_failed", { found, cause: error });
       }
     },
   };

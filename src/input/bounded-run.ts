@@ -1,11 +1,9 @@
-// Runs code that may never end, such as a template of the user's, and cuts it off: nothing else of its
-// process runs meanwhile.
+// Runs code that may never end, such as a user's template, and cuts it off.
 import { createContext, Script } from "node:vm";
 
 /**
  * What synchronous work gives, run in this process for at most so long. Starts a thread each time: not for
  * every request.
- *
  * @param late makes the error of what took longer
  */
 export function runBounded<T>(timeoutMs: number, late: () => Error, work: () => T): T {

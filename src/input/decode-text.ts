@@ -13,7 +13,6 @@ const otherForms: readonly (readonly [start: readonly number[], form: string, re
 
 /**
  * The text without a leading byte order mark.
- *
  * @param name of the input in messages
  * @throws JudgeError of the given code that names the form of the file, or the line and byte of the fault
  */
@@ -37,11 +36,7 @@ export function decodeText(bytes: Uint8Array, name: string, code: ErrorCode): st
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new JudgeError(
-      code,
-      { found: `${name}${placeOfFault(bytes)}`, remedy: "save it as UTF-8" },
-      { cause },
-    );
+    throw new JudgeError(code, { found: `${name}${placeOfFault(bytes)}`, remedy: "save it as UTF-8", cause });
   }
 }
 

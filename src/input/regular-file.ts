@@ -30,7 +30,6 @@ const flags = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * The whole file, of the length that it had when it was opened.
- *
  * @throws JudgeError that names the file; `isMissing` recognises that of a missing file
  */
 export async function readRegularFile(wanted: WantedFile): Promise<Buffer> {
@@ -76,7 +75,6 @@ export function readRegularFileSync(wanted: WantedFile): Buffer {
 
 /**
  * The file, open for reading.
- *
  * @throws as `readRegularFile`
  */
 export async function openRegularFile(wanted: WantedFile): Promise<FileHandle> {
@@ -123,5 +121,5 @@ function unreadable(error: unknown, wanted: WantedFile): JudgeError {
 }
 
 function refusal({ code, remedy }: WantedFile, text: ErrorText, cause?: unknown): JudgeError {
-  return new JudgeError(code, { ...text, remedy }, { cause });
+  return new JudgeError(code, { ...text, remedy, cause });
 }

@@ -4,10 +4,7 @@ import * as z from "zod";
 type Camel<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Key;
 type CamelKeys<Table> = { [Key in keyof Table as Camel<Key>]: Table[Key] };
 
-/**
- * What a setting's schema says of it beside its type: for docs/configuration.md, the environment and the
- * flags.
- */
+/** What a setting's schema says of it, for docs/configuration.md, the environment and the flags. */
 export interface SettingMeta {
   readonly description: string;
   /** the default in words, where it is no constant */
@@ -38,7 +35,6 @@ export const missing = "is missing";
 
 /**
  * A setting that must be given.
- *
  * @param wanted what it is, for the message
  */
 export function required(wanted: string) {

@@ -5,7 +5,6 @@ import type { Judge } from "./judge-parts.js";
 
 /**
  * What a judgement of the text would say as its tokens.
- *
  * @throws JudgeError `encoder_down`, `encoder_error`, `overloaded`, `deadline`; `signal.reason` when aborted
  */
 export async function countTokens(judge: Judge, text: string, signal: AbortSignal): Promise<number> {

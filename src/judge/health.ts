@@ -1,6 +1,4 @@
-// Whether answers come out of a judge, not only whether its encoder's process is there. Errors and silence
-// raise a suspicion; a known good text decides, so that nobody makes a judge unready with texts that cannot
-// be read; and it is judged again until an answer comes out.
+// Whether answers come out of a judge. Errors and silence raise a suspicion; a known good text decides.
 import { abortable, withTimeout } from "../abort.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 

@@ -66,20 +66,16 @@ export interface Judge
   readonly ready: boolean;
   /**
    * What the encoder, which has been started, reads of a text for this judge.
-   *
    * @throws JudgeError `checkpoint` when the two do not fit, `config` when max_tokens does not
    */
   view(): View;
   /**
    * Checks checkpoint against encoder and recomputes the selftest. The encoder has been started.
-   *
    * @throws JudgeError `checkpoint` naming both sides
    */
   prepare(): Promise<void>;
   /**
-   * Judges texts together; one abstention per text that cannot be judged, null among them. The deadline
-   * counts once per text.
-   *
+   * Judges texts together; null becomes an abstention. The deadline counts once per text.
    * @throws JudgeError `client_gone` when `signal` aborts
    */
   judge(texts: readonly (string | null)[], options?: JudgeOptions): Promise<Judgement[]>;

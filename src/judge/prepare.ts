@@ -12,7 +12,6 @@ const minTextTokens = 8;
 
 /**
  * The judge's view, from its settings, its checkpoint and what its encoder can do.
- *
  * @throws JudgeError `checkpoint` when head and encoder do not fit, `config` when max_tokens does not
  */
 export function prepareView(parts: JudgeParts): View {
@@ -78,7 +77,6 @@ export function missingLayers({ checkpoint, encoder }: Pick<Subject, "checkpoint
 
 /**
  * Checks that the encoder gives every layer that the head reads.
- *
  * @throws JudgeError `checkpoint` naming both sides
  */
 export function checkLayers(subject: Pick<Subject, "checkpoint" | "encoder">): void {
@@ -92,7 +90,6 @@ export function checkLayers(subject: Pick<Subject, "checkpoint" | "encoder">): v
 
 /**
  * Checks that the encoder can read a text as the checkpoint wants it.
- *
  * @throws JudgeError `checkpoint` naming the encoder
  */
 export async function checkReading({ encoder }: Pick<Subject, "encoder">, view: View): Promise<void> {

@@ -17,9 +17,7 @@ export interface Registry<Verdict = unknown> {
   /** ids and aliases, in the order of the configuration */
   readonly names: readonly string[];
   /**
-   * The judge that a request names. Without a name it is `first`; a name that nobody has stands for
-   * default_judge.
-   *
+   * The judge that a request names: `first` without a name, default_judge for a name nobody has.
    * @throws JudgeError `model_not_found` where default_judge is not set
    */
   find(name: string | null | undefined): Served<Verdict>;
@@ -64,14 +62,11 @@ export function createRegistry<Verdict>(
       if (name == null) return first;
       const served = byName.get(name) ?? fallback;
       if (served !== null) return served;
-      throw new JudgeError(
-        "model_not_found",
-        {
-          found: "no judge has this name",
-          remedy: "GET /v1/models lists them, and default_judge in the configuration answers unknown names",
-        },
-        { param: "model" },
-      );
+      throw new JudgeError("model_not_found", {
+        found: "no judge has this name",
+        remedy: "GET /v1/models lists them, and default_judge in the configuration answers unknown names",
+        param: "model",
+      });
     },
   };
 }

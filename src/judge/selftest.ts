@@ -38,7 +38,6 @@ const mismatchRemedy =
 
 /**
  * The files that the selftest was made for.
- *
  * @param encoderFiles SHA-256 (hex) by name
  * @throws JudgeError `checkpoint` naming the first that is missing or another one
  */
@@ -57,7 +56,6 @@ export function checkFiles(
 
 /**
  * What the prompts come to.
- *
  * @returns null for a checkpoint without selftest
  * @throws JudgeError `checkpoint` when a prompt cannot be encoded, or its token ids are others
  */
@@ -85,9 +83,7 @@ export function differenceText({ largest, tolerance }: SelftestOutcome): string 
 }
 
 /**
- * The pooled hidden states of the selftest's prompts. They are short, and run whole whatever the judge's own
- * limit is.
- *
+ * The pooled hidden states of the selftest's prompts, which run whole.
  * @throws JudgeError `checkpoint` when a prompt cannot be encoded, or its token ids are others
  */
 export async function encodePrompts(

@@ -1,6 +1,4 @@
-// One forward for all judges that read the same encoder in the same view: it asks for the union of their
-// layers, and equal texts in flight share one run, each text by itself. A text waits for its run while
-// anybody waits for it; what was run is delivered, whoever still waits.
+// One run for all judges that read the same encoder in the same view, and for equal texts in flight.
 import type { EncodeOptions, EncodeResult, Encoder, Encoding } from "../encoder/encoder.js";
 import type { View } from "../encoder/view.js";
 import type { JudgeError } from "../errors.js";
@@ -20,7 +18,6 @@ export interface SharedRun {
   want(features: { layers: readonly number[]; pooling: readonly PoolingMode[] }): void;
   /**
    * Settles when the text's run has ended, which may be after the signal's abort.
-   *
    * @throws the signal's reason when it aborts before the run has begun; what the encoder throws
    */
   encode(text: string, limits: Limits): Promise<Encoded>;

@@ -20,7 +20,6 @@ type Cell = (column: Column) => string;
 
 /**
  * The records of the text, one at a time.
- *
  * @throws JudgeError `usage` naming row, line and column of the first fault
  */
 export function* readCsvLabels(text: string, reader: TextReader): Generator<LabelRecord> {

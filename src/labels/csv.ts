@@ -9,7 +9,6 @@ export interface CsvRecord {
 
 /**
  * The records of the text, one at a time; blank lines and a leading byte order mark are passed over.
- *
  * @throws JudgeError `usage` naming the line of a quote that is not closed, or not at a field's edge
  */
 export function* parseCsv(text: string): Generator<CsvRecord> {

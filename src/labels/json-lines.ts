@@ -5,7 +5,6 @@ import { inFile, readText } from "./read-text.js";
 
 /**
  * The rows of the file; blank lines are passed over.
- *
  * @param wanted what a row must be, for the message
  * @throws JudgeError `usage` naming file, row, line and field of the first fault
  */

@@ -7,9 +7,7 @@ import { type Place, refusedAt } from "./label-record.js";
 const maxLineCharacters = 32_000_000;
 
 /**
- * Every line's value with its place, one at a time; blank lines and a leading byte order mark are passed
- * over.
- *
+ * Every line's value with its place; blank lines and a byte order mark are passed over.
  * @param wanted what a row must be, for the message
  * @throws JudgeError `usage` naming row, line and field of the first fault
  */

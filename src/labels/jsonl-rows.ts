@@ -48,7 +48,6 @@ type Row = z.infer<typeof Row>;
 
 /**
  * The records of the text, one at a time; blank lines and a leading byte order mark are passed over.
- *
  * @param ignored collects the names of fields that nothing reads
  * @throws JudgeError `usage` naming row, line and field of the first fault
  */

@@ -41,7 +41,6 @@ export function inEvaluatedSplit(
 
 /**
  * A name that no row has would let rows of the training into the test without a word.
- *
  * @param file its name in messages
  * @throws JudgeError `usage` for a split that the user named and no row has, and where rows name splits, none
  *   is the one of the training, and the user did not say which to evaluate

@@ -53,7 +53,6 @@ export function quoted(name: string, longest = 40): string {
 
 /**
  * The judged text, if it is one.
- *
  * @param text as TextReader gives it
  * @throws JudgeError `usage` for null and for a text that is too long
  */

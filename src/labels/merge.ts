@@ -1,6 +1,4 @@
-// Records of one prompt → one row, its labels the mean of all their answers. Two prompts are one when they
-// are equal after normalisation and in the same split; a prompt in two splits stays two rows and is reported,
-// so that evaluation can refuse it.
+// Records of one prompt → one row with the mean of their answers. A prompt in two splits stays two rows.
 import { type LabelEntry, type LabelRecord, quoted, refusedAt } from "./label-record.js";
 import type { LabelRow } from "./label-row.js";
 import { normaliseText } from "./normalise.js";

@@ -17,7 +17,7 @@ export function inFile<T>(file: string, read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
-    throw new JudgeError("usage", { found: `${file}: ${error.message}` }, { cause: error });
+    throw new JudgeError("usage", { found: `${file}: ${error.message}`, cause: error });
   }
 }
 
@@ -35,12 +35,10 @@ async function readBytes(file: string): Promise<Buffer> {
   } catch (error) {
     if (error instanceof JudgeError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw new JudgeError(
-      "usage",
-      { found: `${file} cannot be read (${code})`, remedy: "give the path of a file" },
-      {
-        cause: error,
-      },
-    );
+    throw new JudgeError("usage", {
+      found: `${file} cannot be read (${code})`,
+      remedy: "give the path of a file",
+      cause: error,
+    });
   }
 }

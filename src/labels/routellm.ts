@@ -73,7 +73,7 @@ function readLines(name: string, content: string): CsvRecord[] {
     return [...parseCsv(content)];
   } catch (error) {
     if (!(error instanceof JudgeError)) throw error;
-    throw new JudgeError("usage", { found: `${name}: ${error.message}` }, { cause: error });
+    throw new JudgeError("usage", { found: `${name}: ${error.message}`, cause: error });
   }
 }
 

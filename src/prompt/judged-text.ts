@@ -24,7 +24,6 @@ export type JudgedMessage = (typeof judgedMessages)[number];
 /**
  * The text of the first or the latest user message that has visible text once its envelopes are off. Lone
  * surrogates become U+FFFD. Messages of other roles are not read, nor is what a router adds for the user.
- *
  * @throws JudgeError `invalid_request` when a message that must be read is malformed
  */
 export function judgedText(
@@ -38,7 +37,7 @@ export function judgedText(
   for (const { role, content } of which === "first" ? own : own.toReversed()) {
     if (role !== "user") continue;
     if (content.fault !== undefined) {
-      throw new JudgeError("invalid_request", content.fault, { param: content.fault.place });
+      throw new JudgeError("invalid_request", { ...content.fault, param: content.fault.place });
     }
     const found = promptText(content.texts.join("\n"), envelopes);
     taken.push(...(found.envelopes ?? []));

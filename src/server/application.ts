@@ -86,7 +86,6 @@ const maxCruxBytes = 2 ** 20;
 
 /**
  * The fixed sentences of prompts/crux.json.
- *
  * @param packageRoot folder of package.json
  * @throws JudgeError `config`
  */
@@ -99,7 +98,7 @@ export async function readCruxSentences(packageRoot: URL): Promise<CruxSentences
   try {
     content = JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw new JudgeError("config", { found: `${name} is not JSON`, remedy: remedy }, { cause: error });
+    throw new JudgeError("config", { found: `${name} is not JSON`, remedy: remedy, cause: error });
   }
   return parseCruxSentences(content);
 }

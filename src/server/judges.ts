@@ -36,9 +36,7 @@ export interface Judges {
   /** true once `start` has passed */
   readonly started: boolean;
   /**
-   * Starts the encoders that do not run yet and passes every judge's selftest. Whoever gives it up closes the
-   * encoders.
-   *
+   * Starts the encoders that do not run yet and passes every judge's selftest.
    * @throws JudgeError with the first fault, or the first step that takes too long, one line; the signal's
    *   reason
    */
@@ -62,7 +60,6 @@ export const clock = () => performance.now();
 
 /**
  * Loads the checkpoints and builds judges.
- *
  * @throws JudgeError `checkpoint` or `config`, or of a step that takes too long; the signal's reason
  */
 export async function composeJudges(

@@ -17,9 +17,7 @@ export interface LoadStep {
 }
 
 /**
- * What `work` comes to. It is not stopped when it is late, only no longer waited for: whoever started
- * something ends it.
- *
+ * What `work` comes to. A late one is no longer waited for, but not stopped.
  * @throws JudgeError when its time is up; the signal's reason
  */
 export function loadStep<T>(

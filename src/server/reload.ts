@@ -10,9 +10,7 @@ import type { BuiltEncoder, Judges } from "./judges.js";
 export interface Reloader {
   readonly live: LiveRegistry<VerdictSettings>;
   /**
-   * Reads the configuration and switches to it; one at a time; calls that wait share the next one. One that
-   * takes long is given up for the next one.
-   *
+   * Reads the configuration and switches to it, one at a time. Calls that wait share the next one.
    * @returns checkpoint hash by judge
    * @throws JudgeError with the reason; the judges in service stay
    */

@@ -39,9 +39,7 @@ export interface RunningServer extends Pick<Reloader, "reload"> {
   /** the judges of the start */
   readonly judges: Judges;
   /**
-   * Logs that the server listens, starts the encoders and passes the selftests. Requests before its end
-   * abstain.
-   *
+   * Logs that the server listens, starts encoders, passes selftests. Requests before its end abstain.
    * @throws JudgeError with the first fault
    */
   load(): Promise<void>;
@@ -63,7 +61,6 @@ const ownFiles = 96;
 
 /**
  * Listens. The judges are loaded by `load`.
- *
  * @param readConfig reads the configuration, at the start and for each reload; `running` is what is in
  *   service by then
  * @throws JudgeError when the configuration, the address, the log or a checkpoint is not to be had; nothing

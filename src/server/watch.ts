@@ -25,11 +25,7 @@ interface Attempt {
   pause: number | null;
 }
 
-/**
- * Runs until the signal aborts. Files are loaded once they have been the same for two looks, since they are
- * often written slowly; and again, at ever longer intervals, for as long as that fails: its reason may have
- * been a passing one.
- */
+/** Loads files once they stay the same for two looks, and again at longer intervals while that fails. */
 export async function watch({ paths, first, load, signal, intervalMs = 1000 }: WatchOptions): Promise<void> {
   let served = first;
   let last = first;

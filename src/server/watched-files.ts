@@ -6,7 +6,6 @@ import { encoderFiles } from "./encoders.js";
 
 /**
  * Every file that the judges are made of. Of a configuration that cannot be read, the configuration alone.
- *
  * @param configFile undefined: there is none
  */
 export async function watchedFiles(

@@ -1,7 +1,4 @@
-// Pooled features of texts in a file that grows, so that a training that was cut short goes on where it was.
-// One file for each encoder, view, layer and pooling mode; a record is the text's SHA-256, its vector and a
-// checksum of both. A record that was damaged, or half written, is as none: its text is encoded again. Only
-// the keys stay in memory.
+// Pooled features in a file that grows, so that a training goes on. A damaged record counts as none.
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, truncate } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -18,7 +15,6 @@ export interface FeatureCache {
   add(entries: readonly { readonly text: string; readonly vector: Float32Array }[]): Promise<void>;
   /**
    * The vectors of the texts, a row each.
-   *
    * @throws JudgeError `usage` when one of them is not in the file
    */
   read(texts: readonly string[]): Promise<Table>;
@@ -32,13 +28,11 @@ export async function openFeatureCache(file: string, vectorSize: number): Promis
   const recordBytes = keyBytes + 4 * vectorSize + checksumBytes;
   const failed = (error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
-    return new JudgeError(
-      "usage",
-      { found: `${file} cannot be used (${code})`, remedy: "give --cache a writable folder" },
-      {
-        cause: error,
-      },
-    );
+    return new JudgeError("usage", {
+      found: `${file} cannot be used (${code})`,
+      remedy: "give --cache a writable folder",
+      cause: error,
+    });
   };
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return Buffer.alloc(0);

@@ -24,9 +24,7 @@ export interface SweepPoint {
 const tolerance = 1e-4;
 
 /**
- * One point for each PCA size. The components of a smaller PCA are the first of a larger one, so each fold
- * has one PCA.
- *
+ * One point for each PCA size; each fold has one PCA, since smaller ones are the start of larger ones.
  * @param pcaSizes at most the columns, and the rows of the smallest fold's training
  * @throws RangeError for a size that is larger
  */

@@ -9,7 +9,6 @@ import { torchRefusal } from "./torch-refusal.js";
 
 /**
  * Reads a `.pt` file of NVIDIA's llm-router (versions 2 and 3) or of Switchyard 0.3.0, and never runs it.
- *
  * @throws JudgeError `checkpoint` for every other file
  */
 export function parseTorchCheckpoint(bytes: Uint8Array): CheckpointContent {

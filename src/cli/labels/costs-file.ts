@@ -35,9 +35,7 @@ export async function readCosts(file: string): Promise<CostsFile> {
 }
 
 /**
- * The cost of a request by output. Prices of tokens are multiplied with the median tokens of the prompts, as
- * `encoder` counts them, and with the labels' median output_tokens.
- *
+ * The cost of a request by output; prices are multiplied with the median tokens of prompts and labels.
  * @param encoder started
  * @throws JudgeError `usage` naming the file and an output that lacks a cost or is none
  */
@@ -75,12 +73,6 @@ function parseContent(file: string, content: string): unknown {
     // the parsers' own messages quote the text
     const place =
       error instanceof TomlError ? `line ${error.line}, column ${error.column}: not TOML` : "not JSON";
-    throw new JudgeError(
-      "usage",
-      { found: place, remedy: "a file of costs is TOML or JSON" },
-      {
-        cause: error,
-      },
-    );
+    throw new JudgeError("usage", { found: place, remedy: "a file of costs is TOML or JSON", cause: error });
   }
 }

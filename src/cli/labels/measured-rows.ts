@@ -11,10 +11,7 @@ export interface MeasuredChoice extends SplitChoice {
   readonly dropOverlap?: boolean | undefined;
 }
 
-/**
- * @throws JudgeError `usage` for rows of the training split among them, by their text, unless they are to be
- * left out
- */
+/** @throws JudgeError `usage` for rows of the training split, unless they are to be left out */
 export function measuredRows(
   { rows: all }: Pick<Labels, "rows">,
   choice: MeasuredChoice,

@@ -42,7 +42,7 @@ export function parseRoutesFile(file: string, text: string): RoutesFile {
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const found = `${file} line ${error.line}, column ${error.column}: not TOML`;
-    throw new JudgeError("usage", { found, remedy: "mend it first" }, { cause: error });
+    throw new JudgeError("usage", { found, remedy: "mend it first", cause: error });
   }
   const result = RoutesFile.safeParse(content);
   if (result.success) return result.data;

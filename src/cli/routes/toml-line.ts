@@ -4,7 +4,6 @@
 
 /**
  * The line of the key at `path`, or else of the innermost table on the way to it; counted from 1.
- *
  * @param path table names and the key, such as ["routes", "auto", "mode"]
  */
 export function lineOf(text: string, path: readonly string[]): number {

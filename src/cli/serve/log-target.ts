@@ -21,6 +21,6 @@ export function logTarget({ file }: Config["log"], isTerminal: boolean): LineTar
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const found = `log.file: ${file} cannot be written (${code})`;
-    throw new JudgeError("config", { found, remedy: "name a file in a writable folder" }, { cause: error });
+    throw new JudgeError("config", { found, remedy: "name a file in a writable folder", cause: error });
   }
 }

@@ -24,7 +24,6 @@ export interface ServeOptions {
 
 /**
  * Serves until a signal ends it; SIGHUP reads the configuration and the checkpoints anew.
- *
  * @throws JudgeError when the address, the log, a checkpoint or an encoder is not to be had; nothing is left
  *   running
  */
@@ -69,10 +68,7 @@ export async function serve(
   }
 }
 
-/**
- * Collects once, some time after the last call. After large bodies V8 keeps hundreds of megabytes until the
- * next requests come, since it collects nothing without them.
- */
+/** Collects garbage once, some time after the last call: V8 collects nothing while no requests come. */
 function delayedCollector(): () => void {
   const collect = garbageCollector();
   let timer: NodeJS.Timeout | undefined;

@@ -19,7 +19,6 @@ export interface WantedFeatures {
 
 /**
  * A file of features for each layer and pooling mode, with all of the texts.
- *
  * @param folder where the files are
  * @throws JudgeError `usage` for a text that the encoder cannot encode; what was encoded before stays in the
  *   files

@@ -48,10 +48,7 @@ interface Choice extends SweepPoint {
 
 const usualPcaSizes = [50, 100, 150, 200, 300];
 
-/**
- * @throws JudgeError `usage` for labels that nothing can be learned from, and what the encoder or the rows do
- * not give
- */
+/** @throws JudgeError `usage` for labels, layers or sizes that nothing can be learned from */
 export async function sweepCommand(config: Config, options: SweepCommand, terminal: Terminal): Promise<void> {
   const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const rows = trainingRows(labels, options, terminal);

@@ -34,7 +34,6 @@ export interface TrainInput {
 
 /**
  * The rows to learn from; what makes a poor judge of them is told to the terminal.
- *
  * @throws JudgeError `usage` for labels that nothing can be learned from
  */
 export function trainingRows(
@@ -103,7 +102,6 @@ export function checkLayerOptions({ facts, id }: Encoder, layers: readonly numbe
 
 /**
  * The view that a checkpoint of this training names.
- *
  * @throws JudgeError `usage` for template arguments without a template, `encoder` for a view that cannot be
  *   read
  */

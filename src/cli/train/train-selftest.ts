@@ -24,7 +24,6 @@ const Row = z.looseObject({ prompt: z.string(wanted("a string")) });
 
 /**
  * The texts of the selftest: the shortest of the file, or without one, of the rows that are trained on.
- *
  * @throws JudgeError `usage` for a file without a prompt to use
  */
 export async function selftestTexts(
@@ -112,7 +111,6 @@ export async function tokenizePrompts(
 
 /**
  * Prompts with what this program computes: tells later that nothing has changed since.
- *
  * @param table pooled vectors of the prompts, a row each
  */
 export function makeSelftest(

@@ -1,5 +1,4 @@
-// The ONNX adapter of the encoder port: the half that lives in the server. Tokenizer and session run in
-// processes of their own, since onnxruntime's run() blocks its thread and re-created sessions leak.
+// The ONNX adapter of the encoder port: the half in the server. Models run in processes of their own.
 import { JudgeError } from "../../errors.js";
 import type { BatchLimits, Encoder, EncoderFacts } from "../encoder.js";
 import { hashEncoderFolder, hashOf, modelFileName, stampEncoderFolder } from "../folder.js";

@@ -44,7 +44,6 @@ export interface Supervisor {
   start(): Promise<LoadedFacts>;
   /**
    * Runs a work; one at a time.
-   *
    * @throws ProcessLost when the process died of it or under it; JudgeError `encoder_down` when there is none
    */
   run(work: Work): Promise<Answer>;

@@ -1,5 +1,4 @@
-// Keeps one encoder process alive: starts it, restarts it with back-off, and gives it one work at a time.
-// Knows nothing of texts or models; what waits, and what is run again, is the batcher's matter.
+// Keeps one encoder process alive, restarts it with back-off, and gives it one work at a time.
 import type { ChildProcess } from "node:child_process";
 import { JudgeError } from "../../errors.js";
 import { ProcessLost } from "./process-lost.js";

@@ -1,5 +1,4 @@
-// Tells when a work takes too long. It counts looks, not hours: while this process itself is paused nothing
-// counts, since the answer may lie unread, and whoever worked may have been paused too.
+// Tells when a work takes too long. It counts looks, since the process itself may have been paused.
 
 export interface Watchdog {
   /** A work begins, which may take so long. */

@@ -8,9 +8,7 @@ const passedOn =
   /^(PATH|HOME|USER|TMPDIR|TMP|TEMP|TZ|LANG|LANGUAGE|SystemRoot|NODE_OPTIONS|NODE_V8_COVERAGE|NODE_ICU_DATA|UV_THREADPOOL_SIZE|GLIBC_TUNABLES)$|^(LC|LD|DYLD|MALLOC|MIMALLOC|OMP|KMP|GOMP|ORT|FAKETIME)_|^FAKETIME$/;
 
 /**
- * A process that waits for messages, on an IPC channel with structured clone. Its script calls
- * `endWithParent`.
- *
+ * A process that waits for messages on an IPC channel. Its script calls `endWithParent`.
  * @param env what it gets beside the variables that are passed on
  */
 export function spawnChild(

@@ -21,11 +21,11 @@ export function nativeFault(error: NodeJS.ErrnoException): JudgeError | null {
     .split("\n")[0]!
     .replace(/[^\s'"()]*[\\/]([^\s'"()\\/]+)/g, "$1")
     .slice(0, longestReason);
-  return new JudgeError(
-    "encoder",
-    { found: `onnxruntime cannot be loaded: ${reason}`, remedy: remedy },
-    { cause: error },
-  );
+  return new JudgeError("encoder", {
+    found: `onnxruntime cannot be loaded: ${reason}`,
+    remedy: remedy,
+    cause: error,
+  });
 }
 
 function remedyOf({ code, message }: NodeJS.ErrnoException): string | null {

@@ -22,7 +22,6 @@ const longestFinding = 200;
 
 /**
  * The template as a function of the user's text.
- *
  * @throws JudgeError `encoder` for a template that fails, or that prints the date and is told none
  */
 export function chatRenderer(
@@ -47,14 +46,11 @@ function sampleOf(render: (text: string) => string): string {
     return render("Hello");
   } catch (error) {
     const finding = (error instanceof Error ? error.message : String(error)).slice(0, longestFinding);
-    throw new JudgeError(
-      "encoder",
-      {
-        found: `the chat template fails: ${finding}`,
-        remedy: "mend chat_template.jinja, or chat_template in tokenizer_config.json",
-      },
-      { cause: error },
-    );
+    throw new JudgeError("encoder", {
+      found: `the chat template fails: ${finding}`,
+      remedy: "mend chat_template.jinja, or chat_template in tokenizer_config.json",
+      cause: error,
+    });
   }
 }
 

@@ -96,10 +96,7 @@ export function chatTemplateTokens(
   };
 }
 
-/**
- * @throws JudgeError `encoder` when the ids of the parts do not add up to the ids of the whole, on a few
- * texts
- */
+/** @throws JudgeError `encoder` when the parts' ids do not add up to those of the whole, on a few texts */
 export function checkTemplateTokens(
   templateTokens: TemplateTokens,
   plainIds: (text: string) => number[],

@@ -184,11 +184,8 @@ function buildTokenizer(tokenizer: TokenizerJson, config: Record<string, unknown
 }
 
 function unusable(cause: unknown): JudgeError {
-  return new JudgeError(
-    "encoder",
-    { found: "tokenizer.json is not a tokenizer that Transformers.js can use" },
-    {
-      cause,
-    },
-  );
+  return new JudgeError("encoder", {
+    found: "tokenizer.json is not a tokenizer that Transformers.js can use",
+    cause,
+  });
 }

@@ -1,5 +1,4 @@
-// Cuts a text that is too long: by characters before it is tokenised, so that a huge text costs no more than
-// a long one, then exactly by tokens. The template around the user's text is never cut in mode `middle`.
+// Cuts a text that is too long: first by characters, then by tokens. The template stays whole.
 import type { Truncation, View } from "../view.js";
 
 /** Characters looked at for each token. Only long runs of white space have more, and lose some. */

@@ -3,7 +3,6 @@ import { JudgeError } from "../../errors.js";
 
 /**
  * A server captures layers as the model runs them, whatever the order of the ids it was given.
- *
  * @returns a warning; null for ids in rising order
  */
 export function orderWarning(capturedLayers: readonly number[]): JudgeError | null {

@@ -1,5 +1,4 @@
-// Asks a vLLM server for one prefill: token ids in, the path of the file with their hidden states out.
-// Servers are tried in turn; the sockets are this client's own. Opens no file.
+// Asks vLLM servers in turn for one prefill: token ids in, the path of a file out. Opens no file.
 import {
   Agent as HttpAgent,
   type IncomingMessage,
@@ -32,7 +31,6 @@ export interface ServedModel {
 export interface Client {
   /**
    * One prefill.
-   *
    * @returns the path that the server names, unchecked
    * @throws JudgeError `encoder_down` when no server answers; `encoder_error` for what a server refuses;
    *   `overloaded` when all that answer are; `signal.reason` when aborted
@@ -106,13 +104,11 @@ export function createClient(parts: ClientParts): Client {
     }
     throw fault instanceof JudgeError
       ? fault
-      : new JudgeError(
-          "encoder_down",
-          { found: "no vLLM server answers", remedy: "check base_url and the server's own log" },
-          {
-            cause: fault,
-          },
-        );
+      : new JudgeError("encoder_down", {
+          found: "no vLLM server answers",
+          remedy: "check base_url and the server's own log",
+          cause: fault,
+        });
   }
 
   return {

@@ -28,7 +28,6 @@ export interface Served {
 
 /**
  * Never throws for what it finds.
- *
  * @param ids of a sample; null where its file could not be read
  */
 export async function examineServer(
@@ -139,7 +138,6 @@ function statesObservation(
 
 /**
  * An error of one server; where no connection came about, with the cause.
- *
  * @param more stands behind what was found; may hold anything
  */
 function faultOf(check: string, host: string, error: unknown, more = ""): Observation {

@@ -10,14 +10,11 @@ const othersMayRead = 0o007;
  */
 export async function checkFolder(root: string): Promise<JudgeError | null> {
   const facts = await stat(root).catch((cause) => {
-    throw new JudgeError(
-      "encoder",
-      {
-        found: `hidden_states_root cannot be read (${cause.code})`,
-        remedy: "set it to the server's shared_storage_path",
-      },
-      { cause },
-    );
+    throw new JudgeError("encoder", {
+      found: `hidden_states_root cannot be read (${cause.code})`,
+      remedy: "set it to the server's shared_storage_path",
+      cause,
+    });
   });
   if (!facts.isDirectory()) {
     throw new JudgeError("encoder", {

@@ -1,5 +1,4 @@
-// Takes the file that a vLLM server names: checks the path before it opens anything, waits until the file is
-// whole, lends it for reading and removes it with its lock. Does not know what is in it.
+// Takes the file that a vLLM server names: checks, waits, lends and removes it. Does not read it.
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, sep } from "node:path";
@@ -38,7 +37,6 @@ export const connectorRemedy = "start the server with the ExampleHiddenStatesCon
 
 /**
  * What `use` makes of the file at `path`; the file and its lock are gone afterwards, whatever was found.
- *
  * @param path as the server gave it
  * @throws JudgeError `encoder_error` for a path or a file that breaks a rule, or that is not whole in time;
  *   `signal.reason` when aborted; what `use` throws
@@ -217,5 +215,5 @@ function fileFault(text: ErrorText, cause?: unknown): JudgeError {
 }
 
 function fault(text: ErrorText, cause?: unknown): JudgeError {
-  return new JudgeError("encoder_error", text, { cause });
+  return new JudgeError("encoder_error", { ...text, cause });
 }

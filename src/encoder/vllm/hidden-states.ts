@@ -25,10 +25,7 @@ export interface HiddenStates {
 }
 
 export interface HiddenStateReader {
-  /**
-   * @throws JudgeError `encoder_error` when the file is not of what was sent, or has values that no model
-   *   gives; `signal.reason` when aborted
-   */
+  /** @throws JudgeError `encoder_error` for values that no model gives; `signal.reason` when aborted */
   read(
     file: WholeFile,
     expected: Expected,

@@ -12,7 +12,6 @@ const bulkTurn = 10;
 export interface Limiter {
   /**
    * Runs `work` once there is room.
-   *
    * @param how `isPatient`: it waits however many do; `isBulk`: others go first, but for every tenth place
    * @throws JudgeError `overloaded` where too many wait already; `signal.reason` when aborted while waiting
    */

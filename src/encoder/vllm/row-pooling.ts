@@ -1,6 +1,4 @@
-// Pools the hidden states of one text as they come in, some rows at a time, so that no more of a file than
-// that is in memory. Only values that count are looked at closely: those of a pooled vector must be finite,
-// and no row may be nothing but zeros.
+// Pools hidden states as they come, some rows at a time, and refuses rows that no model gives.
 
 import { toFloat32 } from "../../checkpoint/safetensors.js";
 import { bytesPerValue } from "../../checkpoint/safetensors-header.js";
@@ -21,7 +19,6 @@ export interface RowShape {
 export interface RowPooling {
   /**
    * Takes the next rows.
-   *
    * @param bytes [rows, captured layers, hiddenSize] at an offset that is a multiple of 4; not kept
    * @throws JudgeError `encoder_error` for a row of zeros
    */
@@ -100,5 +97,5 @@ export function fault(
   cause?: unknown,
 ): JudgeError {
   const whole = `the vLLM server's hidden states are ${found}`;
-  return new JudgeError("encoder_error", { found: whole, wanted, remedy }, { cause });
+  return new JudgeError("encoder_error", { found: whole, wanted, remedy, cause });
 }

@@ -170,7 +170,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
         facts = await load();
       } catch (error) {
         throw error instanceof JudgeError
-          ? new JudgeError("encoder", { found: `encoder ${id}: ${error.message}` }, { cause: error })
+          ? new JudgeError("encoder", { found: `encoder ${id}: ${error.message}`, cause: error })
           : error;
       }
       if (isClosed) throw closed();

@@ -77,7 +77,6 @@ async function answerRequest<Request>(
 
 /**
  * Judges the request's text, counts and logs the judgement, and sets the headers of the answer.
- *
  * @throws JudgeError `model_not_found`, `client_gone`; `invalid_request` where the judged message is
  *   malformed; with on_failure = "error" the failure
  */

@@ -126,10 +126,7 @@ function renderStream(parts: AnswerParts<MessagesRequest>): string {
   ]);
 }
 
-/**
- * What the same request would have as its input_tokens. Clients ask how much of a model's window a request
- * takes. A judge reads one message of it, so no request has to be shortened for its sake.
- */
+/** What the same request would have as its input_tokens, which is what a judge reads of it. */
 function respondTokenCount(
   service: Service,
   context: RequestContext,

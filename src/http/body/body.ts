@@ -14,7 +14,6 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * The parsed body, checked against `schema`.
- *
  * @throws JudgeError `body_too_large` after the upload has been drained, `request_timeout`, `invalid_json`,
  *   `invalid_request`, `unsupported_media_type`, `client_gone`
  */
@@ -98,9 +97,8 @@ export function invalidRequest(error: z.ZodError): JudgeError {
     .join("");
   // zod's own message repeats the key
   const finding = issue.code === "unrecognized_keys" ? "holds a key that is not known here" : issue.message;
-  return new JudgeError(
-    "invalid_request",
-    { found: `${param || "the body"}: ${finding}` },
-    param === "" ? {} : { param },
-  );
+  return new JudgeError("invalid_request", {
+    found: `${param || "the body"}: ${finding}`,
+    param: param || null,
+  });
 }

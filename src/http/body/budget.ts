@@ -5,7 +5,6 @@ import { JudgeError } from "../../errors.js";
 export interface BodyBudget {
   /**
    * Asks for room for a body; the place is kept until it is given back.
-   *
    * @throws JudgeError `overloaded` where bodies are refused rather than kept waiting
    */
   take(bytes: number): BodyPlace;

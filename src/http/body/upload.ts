@@ -43,10 +43,7 @@ export async function readUpload(incoming: IncomingMessage, limits: BodyLimits):
 }
 
 /**
- * Reads a body into one buffer. The memory of many small buffers would not come back, since other blocks lie
- * among them. What is past the limit is read and thrown away, since a client that is still sending would miss
- * the answer.
- *
+ * Reads a body into one buffer. What is past the limit is read too, so that its client sees the answer.
  * @param declared a buffer of the size that the headers tell; null: they do not tell it
  */
 function collect(incoming: IncomingMessage, limits: BodyLimits, declared: Buffer | null): Promise<Buffer> {
@@ -157,5 +154,5 @@ export function tooSlow(remedy = "send it faster"): JudgeError {
 }
 
 export function clientGone(cause?: Error): JudgeError {
-  return new JudgeError("client_gone", { found: "the client left while it sent the body" }, { cause });
+  return new JudgeError("client_gone", { found: "the client left while it sent the body", cause });
 }

@@ -180,7 +180,7 @@ async function open(server: Server, { host, port }: ListenOptions): Promise<void
       code === "EADDRINUSE"
         ? "stop what listens there, or give another --port"
         : "give another --host or --port";
-    throw new JudgeError("listen", { found, remedy }, { cause: error });
+    throw new JudgeError("listen", { found, remedy, cause: error });
   }
 }
 

@@ -13,7 +13,6 @@ const [beta1, beta2, epsilon] = [0.9, 0.999, 1e-8] as const;
 /**
  * m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², θ ← θ − lr · m̂ / (√v̂ + ε), with g the gradient + weightDecay ·
  * θ.
- *
  * @returns takes one step along the gradient that the network holds
  */
 export function createAdam(network: Network, { learningRate, weightDecay }: AdamOptions): () => void {

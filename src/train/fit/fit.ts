@@ -64,10 +64,7 @@ export interface FitFacts {
 
 export const defaultSeeds: readonly number[] = Array.from({ length: 10 }, (_, index) => 42 + index);
 
-/**
- * @throws RangeError when the table and labels do not fit together, a feature is not finite, or pcaSize is
- *   too large
- */
+/** @throws RangeError when table, labels and pcaSize do not fit, or a feature is not finite */
 export async function fitHead(
   input: FitInput,
   options: FitOptions,

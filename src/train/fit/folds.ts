@@ -23,7 +23,6 @@ export function smallestTraining(rows: number, { folds }: FoldOptions): number {
 
 /**
  * Shuffles the rows and deals them out; groups are not kept together. Sizes differ by at most one.
- *
  * @throws RangeError unless 2 ≤ folds ≤ rows
  */
 export function splitFolds(rows: number, { folds, seed }: FoldOptions): Fold[] {
@@ -43,7 +42,6 @@ export function splitFolds(rows: number, { folds, seed }: FoldOptions): Fold[] {
 
 /**
  * Every row's prediction by the model of the fold that left it out.
- *
  * @param predict trains on a fold's train rows and predicts its test rows, [testRows, outputs]
  * @returns [rows, outputs]
  */

@@ -24,7 +24,6 @@ export interface LogisticOptions {
 
 /**
  * Minimises C · Σ weight · loss + ½ |w|².
- *
  * @param solved [rows] 0…1
  * @throws RangeError when the rows that count are of one class: there is no minimum
  */

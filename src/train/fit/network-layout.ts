@@ -1,6 +1,4 @@
-// Where each weight and bias of a network stands in its flat, padded parameters. Weights lie transposed,
-// [inputs, outputs], as the forward product reads them. Padding is zero and stays zero: it has no input and
-// no slope.
+// Where weights and biases stand in a network's flat, padded parameters. Padding is zero and stays zero.
 import type { Linear } from "../../head/weights.js";
 import { columnBlock } from "../numeric/kernel.js";
 

@@ -15,9 +15,7 @@ export interface Pca {
 }
 
 /**
- * From the covariance of the columns, or, when there are fewer rows than columns, from the Gram matrix of the
- * rows.
- *
+ * From the covariance of the columns, or the Gram matrix where there are fewer rows.
  * @param standardise mean and scale by column, [columns] each: the PCA is of (x − mean) / scale
  * @throws RangeError when `size` exceeds the rows or columns, or there are fewer than two rows
  */

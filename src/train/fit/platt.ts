@@ -1,5 +1,4 @@
-// Platt calibration (Platt 1999; Lin, Lin & Weng 2007): a logistic regression on the logit of out-of-fold
-// probabilities, with Platt's smoothed targets, which keep it finite when the classes are parted.
+// Platt calibration (Platt 1999; Lin, Lin & Weng 2007) on the logit of out-of-fold probabilities.
 import { sigmoid } from "../../head/head.js";
 import type { Calibration } from "../../head/weights.js";
 import type { LabelRow } from "../../labels/label-row.js";
@@ -59,7 +58,6 @@ export function keepsOrder({ slope }: Calibration): boolean {
 
 /**
  * A calibration for each output, from the rows whose label is known.
- *
  * @param outOfFold [rows, outputs] raw probabilities
  */
 export function fitCalibrations(

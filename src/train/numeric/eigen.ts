@@ -1,5 +1,4 @@
-// Eigenvalues and -vectors of a symmetric matrix: Householder reflections to tridiagonal form, then implicit
-// QL with Wilkinson's shifts (Golub & Van Loan, 8.3). Only the vectors asked for are turned back.
+// Eigenpairs of a symmetric matrix: Householder, then implicit QL (Golub & Van Loan, 8.3).
 
 export interface Eigen {
   /** [count], largest first */
@@ -10,7 +9,6 @@ export interface Eigen {
 
 /**
  * The `count` largest.
- *
  * @param matrix [size, size], symmetric; overwritten
  * @throws RangeError when the iteration does not converge (a value is not finite)
  */

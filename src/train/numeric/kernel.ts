@@ -1,5 +1,4 @@
-// Float32 matrix products, ReLU, dropout and Adam with four lanes at a time, in WebAssembly. Sums run in a
-// fixed order, so that every machine gets the same bytes.
+// Float32 products, ReLU, dropout and Adam in WebAssembly. Every machine gets the same bytes.
 import { training } from "../../wasm/bytes.js";
 import { instantiate } from "../../wasm/module.js";
 

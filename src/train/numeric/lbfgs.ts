@@ -1,5 +1,4 @@
-// Minimises a smooth function of many variables: limited-memory BFGS (Nocedal & Wright, Algorithm 7.5) with a
-// bisecting line search for the weak Wolfe conditions (Lewis & Overton 2013).
+// Limited-memory BFGS (Nocedal & Wright, 7.5), weak Wolfe line search (Lewis & Overton 2013).
 
 export interface Evaluated {
   readonly value: number;

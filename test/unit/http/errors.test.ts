@@ -25,7 +25,7 @@ describe("an error code has its status, and its type in OpenAI's and in Anthropi
   ];
   for (const [code, status, openai, anthropic] of forms) {
     test(code, () => {
-      const error = new JudgeError(code, { found: "found, wanted, to do" }, { param: "n" });
+      const error = new JudgeError(code, { found: "found, wanted, to do", param: "n" });
       const found = statusOf(error);
       assert.equal(found, status);
       assert.deepEqual(openAiEnvelope.render(error, found, "r-1"), {

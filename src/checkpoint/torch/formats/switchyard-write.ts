@@ -14,7 +14,6 @@ type PerOutput = Extract<Member, { kind: "per_output" }>;
 /**
  * The bytes of a .pt file. Of a shared network of two hidden layers, the first layer becomes the adapter of
  * every output, the second one the trunk, and each row of the last one a head.
- *
  * @throws JudgeError `checkpoint` with the reason when the format cannot hold the head
  */
 export function writeSwitchyard({ head, encoderName, chatTemplateKwargs }: CheckpointContent): Uint8Array {

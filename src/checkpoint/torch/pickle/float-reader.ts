@@ -17,7 +17,6 @@ export class FloatReader {
 
   /**
    * The values of the array `name` with exactly this shape; F64 is rounded to float32.
-   *
    * @throws JudgeError `checkpoint` for another shape or type, and for a value that is not finite as float32
    */
   read(fields: Fields, name: string, shape: readonly number[]): Float32Array {

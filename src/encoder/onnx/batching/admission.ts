@@ -18,9 +18,7 @@ export interface Outlook {
 }
 
 /**
- * Those that end in time when they run one after the other in their order: while one would be late, the
- * longest up to it steps back, which makes the others the most that there can be (Moore, 1968).
- *
+ * Those that end in time one after the other: the longest steps back while one is late (Moore, 1968).
  * @param part of the expected cost that is reckoned with
  */
 export function inTime<T extends Waiter>(queue: readonly T[], outlook: Outlook, part = 1): T[] {

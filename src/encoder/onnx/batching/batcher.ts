@@ -1,5 +1,4 @@
-// The only queue of an ONNX encoder, and the only place that runs anything again. Natural batching: texts
-// that arrive while every process is busy make up the next run. Whose turn it is: queue.ts.
+// The only queue of an ONNX encoder: texts that arrive while all processes are busy make the next run.
 import { setImmediate as turn } from "node:timers/promises";
 import { JudgeError } from "../../../errors.js";
 import type { BatchLimits, EncodeOptions, EncodeResult } from "../../encoder.js";
@@ -29,7 +28,6 @@ export interface Batcher {
   encode(texts: readonly string[], options: EncodeOptions): Promise<EncodeResult>;
   /**
    * Another work of a process, before all texts; once more when its process dies.
-   *
    * @throws JudgeError `encoder_down`; what `work` throws
    */
   errand<T>(work: () => Promise<T>): Promise<T>;

@@ -39,7 +39,6 @@ export interface Queue {
   restMs(): number | null;
   /**
    * Removes and returns the texts of the next run.
-   *
    * @param free processes that could run something now
    */
   take(free: number): readonly Waiting[];

@@ -6,7 +6,6 @@ const longestTrial = 2048;
 
 /**
  * The claimed number where a run of so many tokens works, else the largest that works.
- *
  * @param runs whether a run of so many tokens works
  * @throws JudgeError `encoder` for a model that runs no token
  */

@@ -9,7 +9,6 @@ export const contractAdvice =
 
 /**
  * The hidden states that a model gives, and their size.
- *
  * @throws JudgeError `encoder` with what the model's inputs or outputs are instead
  */
 export function readContract(session: InferenceSession): { layers: number[]; hiddenSize: number } {

@@ -1,6 +1,4 @@
-// The start that all texts of a view share, such as a chat template's system message: run once, then given to
-// each forward as past keys and values. Exact for causal attention alone; a model that takes past inputs is a
-// decoder.
+// The start that all texts of a view share: a decoder runs it once, then takes it as past keys and values.
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { type PooledKey, pooledKey } from "../../../features/pooled.js";
 import { createPooler, type Pooler, type PoolingMode, poolingModes } from "../../../features/pooling.js";

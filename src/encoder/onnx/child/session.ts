@@ -18,7 +18,6 @@ export interface OnnxSession {
   readonly layers: readonly number[];
   /**
    * One forward over a batch, padded on `side` with token `padId`.
-   *
    * @param batch token ids, at least one per text
    * @param prefix ids that every text of the batch starts with and exceeds: where the model can, they are run
    *   only once (with padding on the right)
@@ -38,12 +37,7 @@ export interface OnnxSession {
 /** The library, with the version that is loaded. */
 export const runtime = `onnxruntime-node ${env.versions.node}`;
 
-/**
- * How long onnxruntime's threads look for work before they sleep. Its own choice, some 40 ms, takes 56 ms of
- * processor time for a forward of 12 when requests come now and then, and the processor from everybody else;
- * with this it takes 17, a spaced request is answered in 11.6 instead of 13.3 ms, and back to back nothing
- * changes.
- */
+/** How long onnxruntime's threads look for work before they sleep; its own 40 ms cost others' time. */
 const spinMicroseconds = "200";
 
 /** SkipLayerNormalization joins a residual's sum and its layer norm. Its kernel is slow: not vectorised. */
@@ -73,16 +67,11 @@ export async function loadSession(
       },
     });
   } catch (error) {
-    throw new JudgeError(
-      "encoder",
-      {
-        found: "model.onnx cannot be loaded by onnxruntime: damaged, or made for another version",
-        remedy: "restore it from the encoder's original files",
-      },
-      {
-        cause: error,
-      },
-    );
+    throw new JudgeError("encoder", {
+      found: "model.onnx cannot be loaded by onnxruntime: damaged, or made for another version",
+      remedy: "restore it from the encoder's original files",
+      cause: error,
+    });
   }
   const { layers, hiddenSize } = readContract(session);
   const prefixes = createPrefixes(session);
@@ -152,10 +141,10 @@ async function tryOut({ run, layers }: OnnxSession, hasPrefixes: boolean): Promi
   } catch (error) {
     const finding =
       error instanceof JudgeError ? error.message : "it cannot run two texts of three tokens together";
-    throw new JudgeError(
-      "encoder",
-      { found: `model.onnx: ${finding}`, remedy: contractAdvice },
-      { cause: error },
-    );
+    throw new JudgeError("encoder", {
+      found: `model.onnx: ${finding}`,
+      remedy: contractAdvice,
+      cause: error,
+    });
   }
 }
