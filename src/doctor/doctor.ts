@@ -6,6 +6,7 @@ import type { Encoder } from "../encoder/encoder.js";
 import { limitWarning } from "../encoder/limit-warning.js";
 import { faultObservation, type Observation, observation } from "../encoder/observation.js";
 import { composeEncoder, type EncoderRuntime, examineEncoder } from "../server/encoders.js";
+import { startEncoder } from "../server/load-step.js";
 import { examineJudge } from "./judge.js";
 import { examineProcess, type ProcessFacts, threadsText } from "./process.js";
 import { list } from "./text.js";
@@ -35,7 +36,7 @@ export async function* examine(
   for (const encoderConfig of config.encoders) {
     const users = judges.filter(({ encoder }) => encoder === encoderConfig.id);
     if (users.length === 0) continue;
-    const { encoder, findings } = await startEncoder(encoderConfig, runtime);
+    const { encoder, findings } = await startExamined(encoderConfig, runtime, config.runtime.loadTimeoutMs);
     try {
       yield { subject: "encoder", id: encoderConfig.id, findings };
       for (const judge of users) {
@@ -50,9 +51,10 @@ export async function* examine(
 }
 
 /** The encoder, started; null where it does not start. */
-async function startEncoder(
+async function startExamined(
   config: EncoderConfig,
   runtime: EncoderRuntime,
+  timeoutMs: number,
 ): Promise<{ encoder: Encoder | null; findings: Observation[] }> {
   const findings = [...(await examineEncoder(config, runtime))];
   // one server of several is enough
@@ -64,7 +66,7 @@ async function startEncoder(
   const encoder = composeEncoder(config, runtime);
   const started = performance.now();
   try {
-    await encoder.start();
+    await startEncoder(encoder, { timeoutMs });
     findings.push(modelObservation(encoder, performance.now() - started));
     return { encoder, findings };
   } catch (error) {

@@ -17,7 +17,7 @@ import { createSharedRuns } from "../judge/shared-runs.js";
 import type { Log } from "../observe/log.js";
 import type { Envelope } from "../prompt/envelope.js";
 import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
-import { type LoadLimits, loadStep } from "./load-step.js";
+import { type LoadLimits, loadStep, startEncoder } from "./load-step.js";
 import type { Observers } from "./observers.js";
 
 /** An encoder, and what it was made from. */
@@ -112,15 +112,11 @@ export async function composeJudges(
     async start(signal) {
       const limits: LoadLimits = { timeoutMs, signal };
       const started = clock();
-      const startEncoder = ({ encoder }: BuiltEncoder) => {
-        const step = { code: "encoder", late: `encoder ${encoder.id} has not loaded` } as const;
-        return loadStep(step, limits, () => encoder.start());
-      };
       const prepare = (judge: Judge) => {
         const step = { code: "checkpoint", late: `judge ${judge.id} has not passed its selftest` } as const;
         return loadStep(step, limits, () => judge.prepare());
       };
-      await Promise.all(fresh.map(startEncoder));
+      await Promise.all(fresh.map(({ encoder }) => startEncoder(encoder, limits)));
       await Promise.all(judges.map(prepare));
       hasStarted = true;
       for (const judge of judges) logReady(judge, clock() - started, observers.log);

@@ -9,6 +9,7 @@ import { type PoolingMode, poolingModes } from "../../features/pooling.js";
 import { readLabels } from "../../labels/label-file.js";
 import type { LabelRow } from "../../labels/label-row.js";
 import { composeEncoder } from "../../server/encoders.js";
+import { startEncoder } from "../../server/load-step.js";
 import type { FeatureCache } from "../../train/feature-cache.js";
 import { smallestTraining, usualFolds } from "../../train/fit/folds.js";
 import { estimateMeanAuc, type SweepPoint, sweepPca } from "../../train/sweep.js";
@@ -53,7 +54,7 @@ export async function sweepCommand(config: Config, options: SweepCommand, termin
   const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const rows = trainingRows(labels, options, terminal);
   const encoder = composeEncoder(encoderConfig(config, options.encoder), commandRuntime(config));
-  const { grid, caches } = await encodeGrid(encoder, rows, { options, terminal });
+  const { grid, caches } = await encodeGrid(encoder, rows, { config, options, terminal });
   const input = { rows, outputNames: labels.outputNames, hiddenSize: encoder.facts.hiddenSize };
   const choices = await compareChoices(input, grid, { caches, terminal });
   // of equal ones the first, which has the lowest layer and the fewest components
@@ -69,10 +70,10 @@ export async function sweepCommand(config: Config, options: SweepCommand, termin
 async function encodeGrid(
   encoder: Encoder,
   rows: readonly LabelRow[],
-  { options, terminal }: { options: SweepCommand; terminal: Terminal },
+  { config, options, terminal }: { config: Config; options: SweepCommand; terminal: Terminal },
 ): Promise<{ grid: Grid; caches: ReadonlyMap<PooledKey, FeatureCache> }> {
   try {
-    await encoder.start();
+    await startEncoder(encoder, { timeoutMs: config.runtime.loadTimeoutMs });
     const grid = gridOf(encoder, rows.length, options);
     const wanted = { ...grid, view: await trainingView(encoder, options) };
     const texts = rows.map(({ text }) => text);

@@ -18,6 +18,7 @@ import type { PoolingMode } from "../../features/pooling.js";
 import type { HeadWeights } from "../../head/weights.js";
 import { readLabels } from "../../labels/label-file.js";
 import { composeEncoder } from "../../server/encoders.js";
+import { startEncoder } from "../../server/load-step.js";
 import type { FitInput } from "../../train/fit/fit.js";
 import { smallestTraining, usualFolds } from "../../train/fit/folds.js";
 import type { Table } from "../../train/fit/scaler.js";
@@ -59,8 +60,8 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
   const texts = rows.map(({ text }) => text);
   const promptTexts = await selftestTexts(options.selftest, texts, labels);
   const encoder = composeEncoder(encoderConfig(config, options.encoder), commandRuntime(config));
-  await encoder.start();
   try {
+    await startEncoder(encoder, { timeoutMs: config.runtime.loadTimeoutMs });
     checkFeatures(options, encoder);
     const view = await trainingView(encoder, options);
     const wanted = { outputs: outputNames, known: outputNames, labels, texts };
