@@ -156,7 +156,7 @@ test("a client that leaves frees its place and harms nobody", () =>
     assert.ok((await Promise.all(left)).every((outcome) => outcome === "AbortError"));
     const { completion } = await readCompletion(await server.post("/v1/chat/completions", chat("Hi")));
     assert.equal(completion.prefill_judge.abstained, null);
-    assert.ok(server.logLines.some((line) => line.includes('"code":"client_gone"')));
+    await until(() => server.logLines.some((line) => line.includes('"code":"client_gone"')));
   }));
 
 test("20 parallel clients get the p_solve of a single one within 1e-5", () =>
