@@ -3,10 +3,10 @@ import { JudgeError } from "../errors.js";
 
 /** @param finding in our words */
 export function encoderFault(finding: string, cause: unknown): JudgeError {
+  if (cause instanceof JudgeError) return cause.within(finding).withCode("encoder_error");
   return new JudgeError("encoder_error", { found: `${finding}: ${kindOf(cause)}`, cause });
 }
 
 function kindOf(cause: unknown): string {
-  if (cause instanceof JudgeError) return cause.message;
   return cause instanceof Error && /^[A-Za-z]{1,40}$/.test(cause.name) ? cause.name : "an unknown error";
 }

@@ -23,7 +23,7 @@ export function nativeFault(error: NodeJS.ErrnoException): JudgeError | null {
     .slice(0, longestReason);
   return new JudgeError("encoder", {
     found: `onnxruntime cannot be loaded: ${reason}`,
-    remedy: remedy,
+    remedy,
     cause: error,
   });
 }

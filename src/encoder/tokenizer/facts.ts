@@ -10,8 +10,8 @@ export function tokenizerFacts(
   return {
     chatTemplateHash: chatTemplate && createHash("sha256").update(chatTemplate).digest("hex"),
     templateTokens: {
-      none: tokenizer.frameSize("none"),
-      chat: chatTemplate === null ? 0 : tokenizer.frameSize("chat"),
+      none: tokenizer.templateSize("none"),
+      chat: chatTemplate === null ? 0 : tokenizer.templateSize("chat"),
     },
   };
 }

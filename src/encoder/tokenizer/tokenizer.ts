@@ -30,6 +30,15 @@ export interface TokenizerJson {
   readonly normalizer?: unknown;
 }
 
+type TemplateChoice = Pick<View, "template" | "templateArguments">;
+type TemplateArguments = NonNullable<View["templateArguments"]>;
+
+/** A template taken apart, with what all its texts have in common. */
+interface Template extends TemplateTokens {
+  readonly words: TemplateWords;
+  readonly sharedPrefix: readonly number[];
+}
+
 export interface Tokenizer {
   /**
    * @param text already cut to the characters that a view looks at (truncate.ts)
@@ -37,13 +46,13 @@ export interface Tokenizer {
    */
   tokenize(text: string, view: View): Tokens;
   /** Tokens a view needs beside the user's text; `maxTokens` must exceed it. */
-  frameSize(template: View["template"]): number;
+  templateSize(template: View["template"]): number;
   /** the ids that every text of the view starts with, unless a text merges with the template's last id */
-  sharedPrefix(view: Pick<View, "template" | "templateArguments">): readonly number[];
+  sharedPrefix(view: TemplateChoice): readonly number[];
 }
 
 /** To take a template apart: a hundredth is enough. */
-const frameMs = 1000;
+const templateMs = 1000;
 
 /**
  * @throws JudgeError `encoder` when the tokenizer cannot be built, or when tokenising the parts one by one
@@ -78,40 +87,32 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
     return ids.flatMap((id) => (!specialIds.has(id) ? [id] : unknownId === undefined ? [] : [unknownId]));
   };
 
-  const bare = runBounded(frameMs, endless, () => {
-    const frame = bareTemplateTokens(whole);
-    checkTemplateTokens(frame, plainIds, (text) => whole.encode(text));
-    return frame;
-  });
-  /** by the template's arguments; few, since they come from checkpoints */
-  const chatFrames = new Map<string, TemplateTokens>();
-  const chatFrameFor = (
-    source: string,
-    templateArguments: NonNullable<View["templateArguments"]>,
-  ): TemplateTokens =>
-    runBounded(frameMs, endless, () => {
+  const complete = (template: TemplateTokens, wholeIds: (text: string) => number[]): Template => {
+    checkTemplateTokens(template, plainIds, wholeIds);
+    const words = { lead: plainIds(template.lead), trail: plainIds(template.trail) };
+    const [first, second] = ["Hello", "7"].map((text) => [
+      ...template.prefixIds,
+      ...plainIds(template.segment(text)),
+    ]) as [number[], number[]];
+    const different = first.findIndex((id, index) => id !== second[index]);
+    return { ...template, words, sharedPrefix: first.slice(0, different) };
+  };
+  const bare = runBounded(templateMs, endless, () =>
+    complete(bareTemplateTokens(whole), (text) => whole.encode(text)),
+  );
+  const chatTemplate = (source: string, templateArguments: TemplateArguments): Template =>
+    runBounded(templateMs, endless, () => {
       const render = chatRenderer(whole, { source, templateArguments });
-      const frame = chatTemplateTokens(whole, specialTokens, render);
-      checkTemplateTokens(frame, plainIds, (text) =>
+      return complete(chatTemplateTokens(whole, specialTokens, render), (text) =>
         whole.encode(render(text), { add_special_tokens: false }),
       );
-      return frame;
     });
-  /** of a text in the template without arguments; one that prints the date takes none without a date */
-  const measuredFrame = files.chatTemplate === null ? bare : chatFrameFor(files.chatTemplate, someDate);
+  /** by the template's arguments; few, since they come from checkpoints */
+  const chatTemplates = new Map<string, Template>();
+  /** without arguments; but a template that prints the date has to be told one */
+  const measured = files.chatTemplate === null ? bare : chatTemplate(files.chatTemplate, someDate);
 
-  const sharedPrefixes = new WeakMap<TemplateTokens, readonly number[]>();
-  const templateWords = new WeakMap<TemplateTokens, TemplateWords>();
-  const wordsOf = (frame: TemplateTokens) => {
-    const known = templateWords.get(frame) ?? { lead: plainIds(frame.lead), trail: plainIds(frame.trail) };
-    templateWords.set(frame, known);
-    return known;
-  };
-
-  const frameOf = ({
-    template,
-    templateArguments = {},
-  }: Pick<View, "template" | "templateArguments">): TemplateTokens => {
+  const templateOf = ({ template, templateArguments = {} }: TemplateChoice): Template => {
     if (template === "none") return bare;
     if (files.chatTemplate === null) {
       throw new JudgeError("encoder", {
@@ -119,9 +120,9 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
       });
     }
     const key = JSON.stringify(templateArguments);
-    const frame = chatFrames.get(key) ?? chatFrameFor(files.chatTemplate, templateArguments);
-    chatFrames.set(key, frame);
-    return frame;
+    const found = chatTemplates.get(key) ?? chatTemplate(files.chatTemplate, templateArguments);
+    chatTemplates.set(key, found);
+    return found;
   };
 
   const isReadable = createReadableCheck({
@@ -133,12 +134,11 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
     tokenize(text, view) {
       if (typeof text !== "string")
         throw new JudgeError("encoder_error", { found: "only a string can be tokenised" });
-      const frame = frameOf(view);
-      const words = wordsOf(frame);
+      const { prefixIds: prefix, suffixIds: suffix, words, segment } = templateOf(view);
       const parts = {
-        prefix: frame.prefixIds,
-        text: plainIds(frame.segment(text)),
-        suffix: frame.suffixIds,
+        prefix,
+        text: plainIds(segment(text)),
+        suffix,
         lead: words.lead.length,
         trail: words.trail.length,
         suffixIsText: view.template === "chat",
@@ -146,31 +146,17 @@ function assembleTokenizer(files: TokenizerFiles): Tokenizer {
       const cut = cutTokens(parts, view.maxTokens, view.truncation);
       return isReadable(cut.ids, parts, words, view) ? cut : { ...cut, unreadable: true };
     },
-    sharedPrefix(view) {
-      const frame = frameOf(view);
-      const known = sharedPrefixes.get(frame);
-      if (known !== undefined) return known;
-      const [first, second] = ["Hello", "7"].map((text) => [
-        ...frame.prefixIds,
-        ...plainIds(frame.segment(text)),
-      ]) as [number[], number[]];
-      const prefix = first.slice(
-        0,
-        first.findIndex((id, index) => id !== second[index]),
-      );
-      sharedPrefixes.set(frame, prefix);
-      return prefix;
-    },
-    frameSize(template) {
-      const frame = template === "none" ? bare : measuredFrame;
-      return frame.prefixIds.length + frame.suffixIds.length + plainIds(frame.segment("")).length;
+    sharedPrefix: (view) => templateOf(view).sharedPrefix,
+    templateSize(template) {
+      const { prefixIds, suffixIds, segment } = template === "none" ? bare : measured;
+      return prefixIds.length + suffixIds.length + plainIds(segment("")).length;
     },
   };
 }
 
 function endless(): JudgeError {
   return new JudgeError("encoder", {
-    found: `the chat template, or a pattern of tokenizer.json, has not ended after ${frameMs} ms`,
+    found: `the chat template, or a pattern of tokenizer.json, has not ended after ${templateMs} ms`,
     remedy: "restore both from the encoder's original files",
   });
 }

@@ -1,11 +1,11 @@
 // Takes the file that a vLLM server names: checks, waits, lends and removes it. Does not read it.
 import { constants } from "node:fs";
-import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, sep } from "node:path";
+import { type FileHandle, open, unlink } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { declaredSize } from "../../checkpoint/safetensors-header.js";
 import { type ErrorText, JudgeError } from "../../errors.js";
-import { isOwnName, lockOf, maxHeaderBytes } from "./own-files.js";
+import { checkedPath, connectorRemedy } from "./hidden-state-path.js";
+import { lockOf, maxHeaderBytes } from "./own-files.js";
 
 export interface FileRules {
   /** the only folder whose files are opened, those of its subfolders not */
@@ -32,8 +32,6 @@ export interface WholeFile {
 const startBytes = 1 << 16;
 /** Between two looks at the file: an eighth of the wait so far, within these bounds. */
 const pauseMs = { least: 1, most: 16 };
-/** Where what was left is not what vLLM leaves. */
-export const connectorRemedy = "start the server with the ExampleHiddenStatesConnector";
 
 /**
  * What `use` makes of the file at `path`; the file and its lock are gone afterwards, whatever was found.
@@ -58,30 +56,6 @@ export async function takeFile<T>(
   } finally {
     await (removal ?? remove(real, rules.onLeftBehind));
   }
-}
-
-/** `path` with its folder resolved. A path that breaks a rule may be anybody's file: it is left alone. */
-async function checkedPath(path: string, root: string): Promise<string> {
-  const remedy = "set it to the server's shared_storage_path";
-  const outside = { found: "the vLLM server named a file outside hidden_states_root", remedy };
-  if (!isAbsolute(path) || path.includes("\0")) throw fault(outside);
-  if (!isOwnName(basename(path))) {
-    throw fault({
-      found: "the vLLM server named a file that is not named cmpl-….safetensors",
-      remedy: connectorRemedy,
-    });
-  }
-  let folder: string;
-  let allowed: string;
-  try {
-    [folder, allowed] = await Promise.all([realpath(dirname(path)), realpath(root)]);
-  } catch (cause) {
-    throw fault(outside, cause);
-  }
-  if (folder === allowed) return join(folder, basename(path));
-  const isBelow = folder.startsWith(allowed.endsWith(sep) ? allowed : `${allowed}${sep}`);
-  if (!isBelow) throw fault(outside);
-  throw fault({ found: "the vLLM server named a file in a folder below hidden_states_root", remedy });
 }
 
 async function withWholeFile<T>(
@@ -211,9 +185,6 @@ async function remove(path: string, onLeftBehind: FileRules["onLeftBehind"]): Pr
 
 /** `found` of what the text says of the file. */
 function fileFault(text: ErrorText, cause?: unknown): JudgeError {
-  return fault({ ...text, found: `the vLLM server's hidden-state file ${text.found}` }, cause);
-}
-
-function fault(text: ErrorText, cause?: unknown): JudgeError {
-  return new JudgeError("encoder_error", { ...text, cause });
+  const found = `the vLLM server's hidden-state file ${text.found}`;
+  return new JudgeError("encoder_error", { ...text, found, cause });
 }

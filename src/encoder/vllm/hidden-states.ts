@@ -2,7 +2,8 @@
 import { bytesPerValue, type Entry, readHeader } from "../../checkpoint/safetensors-header.js";
 import { JudgeError } from "../../errors.js";
 import type { PooledVectors, WantedFeatures } from "../../features/pooled.js";
-import { connectorRemedy, type WholeFile } from "./hidden-state-file.js";
+import type { WholeFile } from "./hidden-state-file.js";
+import { connectorRemedy } from "./hidden-state-path.js";
 import { createLimiter } from "./limiter.js";
 import { ownTensors } from "./own-files.js";
 import { createRowPooling, fault, type RowPooling, type RowShape, type StateDtype } from "./row-pooling.js";

@@ -69,7 +69,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
     });
   }
 
-  /** Each text in a turn of its own. */
+  /** Each text in a slice of its own. */
   async function tokenizeInSlices(texts: readonly string[], view: View): Promise<(Tokens | JudgeError)[]> {
     const entries = texts.map((text) => slices.take(() => tokenizeAll(tokenizer!, [text], view)));
     return (await Promise.all(entries)).flat();
@@ -169,9 +169,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       try {
         facts = await load();
       } catch (error) {
-        throw error instanceof JudgeError
-          ? new JudgeError("encoder", { found: `encoder ${id}: ${error.message}`, cause: error })
-          : error;
+        throw error instanceof JudgeError ? error.within(`encoder ${id}`).withCode("encoder") : error;
       }
       if (isClosed) throw closed();
       sweeper = startSweeper({

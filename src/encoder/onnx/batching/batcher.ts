@@ -145,7 +145,7 @@ export function createBatcher({ limits, run, runs, templateTokens, clock }: Batc
           onOver: () => queue.leave(call),
         });
         const group = JSON.stringify([view, layers, pooling]);
-        const bounds = { frame: templateTokens(view), most: view.maxTokens };
+        const bounds = { template: templateTokens(view), most: view.maxTokens };
         for (const [place, text] of texts.entries()) {
           const why = queue.add({ call, place, text, group, bounds, isPatient: expiresAt === undefined });
           if (why !== null) call.settle(place, overloaded(why));

@@ -16,7 +16,7 @@ export interface Entry {
   /** texts with the same one can run together */
   readonly group: string;
   /** tokens around the text, and of all at most */
-  readonly bounds: { readonly frame: number; readonly most: number };
+  readonly bounds: { readonly template: number; readonly most: number };
   /** it waits however full the queue is */
   readonly isPatient: boolean;
 }
@@ -162,7 +162,7 @@ export function createQueue({ limits, clock, processes }: QueueParts): Queue {
         const encoding = encodings[index]!;
         if (encoding instanceof JudgeError) continue;
         ran += encoding.tokenCount;
-        if (!encoding.truncated) tokens.learn(bytes, encoding.tokenCount - bounds.frame);
+        if (!encoding.truncated) tokens.learn(bytes, encoding.tokenCount - bounds.template);
       }
       if (ran > 0) cost.observe({ guessed: sizeOf(batch), tokens: ran, milliseconds });
       bulkCredit = isBulk(batch[0]!)

@@ -2,7 +2,7 @@
 
 export interface TokenGuess {
   /** @param bounds of the view: tokens around the text, and of all at most */
-  guess(bytes: number, bounds: { readonly frame: number; readonly most: number }): number;
+  guess(bytes: number, bounds: { readonly template: number; readonly most: number }): number;
   /** A whole text of so many bytes was so many tokens, those around it not counted. */
   learn(bytes: number, tokens: number): void;
 }
@@ -17,8 +17,8 @@ const leastBytes = 200;
 export function createTokenGuess(): TokenGuess {
   let { bytes: knownBytes, tokens: knownTokens } = firstRate;
   return {
-    guess(bytes, { frame, most }) {
-      return Math.min(most, frame + 1 + Math.ceil((bytes * knownTokens) / knownBytes));
+    guess(bytes, { template, most }) {
+      return Math.min(most, template + 1 + Math.ceil((bytes * knownTokens) / knownBytes));
     },
     learn(bytes, tokens) {
       if (bytes < leastBytes) return;

@@ -84,7 +84,7 @@ async function answer(work: Work): Promise<Answer> {
 /** Nobody reads a log of this process: what is no error of ours is told by its kind. */
 function faultOf(error: unknown): JudgeError {
   if (error instanceof JudgeError) return error;
-  return new JudgeError("internal", encoderFault("the encoder's process failed", error));
+  return encoderFault("the encoder's process failed", error).withCode("internal");
 }
 
 async function handle(command: Command): Promise<Report> {

@@ -97,7 +97,7 @@ describe("a chat template that prints the date", () => {
 
   test("is as large in the encoder's facts on every day", () => {
     const sizes = atTimes(midnight, () =>
-      createTokenizer({ ...files, chatTemplate: printed }).frameSize("chat"),
+      createTokenizer({ ...files, chatTemplate: printed }).templateSize("chat"),
     );
     assert.equal(sizes[0], sizes[1]);
   });
