@@ -11,7 +11,8 @@ export const connectorRemedy = "start the server with the ExampleHiddenStatesCon
  * `path` with its folder resolved.
  * @param path as the server gave it
  * @param root the only folder that may hold it
- * @throws JudgeError `encoder_error` for a path that breaks a rule; it may be anybody's file and is left alone
+ * @throws JudgeError `encoder_error` for a path that breaks a rule; it may be anybody's file and is left
+ *   alone
  */
 export async function checkedPath(path: string, root: string): Promise<string> {
   const remedy = "set it to the server's shared_storage_path";
