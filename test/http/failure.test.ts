@@ -140,12 +140,15 @@ test("a request that kills the encoder twice is not sent a third time", () =>
   }));
 
 test("a client that leaves frees its place and harms nobody", () =>
-  withServer(startJudgeServer(fastConfig), async (server) => {
+  withServer(startJudgeServer(fastConfig, { "--deadline-ms": "20000" }), async (server) => {
+    // no answer can come before the clients leave
+    const pid = server.encoderPid()!;
+    process.kill(pid, "SIGSTOP");
     const controller = new AbortController();
-    const left = Array.from({ length: 20 }, () =>
+    const left = Array.from({ length: 20 }, (_, n) =>
       fetch(`${server.url}/v1/chat/completions`, {
         method: "POST",
-        body: JSON.stringify(chat(longText)),
+        body: JSON.stringify(chat(`${n} ${longText}`)),
         signal: controller.signal,
       }).catch((error: Error) => error.name),
     );
@@ -154,9 +157,10 @@ test("a client that leaves frees its place and harms nobody", () =>
     await sleep(50);
     controller.abort();
     assert.ok((await Promise.all(left)).every((outcome) => outcome === "AbortError"));
+    await until(() => server.logLines.some((line) => line.includes('"code":"client_gone"')));
+    process.kill(pid, "SIGCONT");
     const { completion } = await readCompletion(await server.post("/v1/chat/completions", chat("Hi")));
     assert.equal(completion.prefill_judge.abstained, null);
-    await until(() => server.logLines.some((line) => line.includes('"code":"client_gone"')));
   }));
 
 test("20 parallel clients get the p_solve of a single one within 1e-5", () =>
