@@ -53,7 +53,8 @@ export function overEmbedded(content: Table, packageRoot: string): Table {
 }
 
 /**
- * @param ties a table that gives the first of these keys is about another thing: the other keys are forgotten
+ * Each own table over the packaged one of that name. A table that gives `key` is about another thing: it
+ * takes nothing of `forgotten` from the package.
  */
 function overEach(
   packaged: Readonly<Record<string, Table>>,

@@ -3,7 +3,7 @@ import { JudgeError } from "../errors.js";
 import { decodeText } from "../input/decode-text.js";
 import { readRegularFileSync } from "../input/regular-file.js";
 
-const maxFileBytes = 2 ** 20;
+const maxFileBytes = 4 * 2 ** 20;
 
 /**
  * Bearer keys from a file: one a line; blank lines and lines that start with # are left out.

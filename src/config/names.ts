@@ -30,7 +30,7 @@ function misspelt(setting: string, found: string, wanted: string | null): JudgeE
   const remedy = wanted === null ? "list each one by its name" : `write "${wanted}"`;
   return new JudgeError("config", {
     found: `${setting}: "${found}" can never match what clients send`,
-    remedy: remedy,
+    remedy,
   });
 }
 

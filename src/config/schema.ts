@@ -18,6 +18,7 @@ import { judgeTable } from "./judge-table.js";
 import { readKeysFile, readKeysVariable } from "./keys.js";
 import { checkHosts, checkOrigins } from "./names.js";
 import { usableProcessors } from "./processors.js";
+import { beginsAtHome } from "./whole-path.js";
 
 /** The variable that names the configuration file; it has no place in the file itself. */
 export const configFileVariable = "PREFILL_JUDGE_CONFIG";
@@ -39,12 +40,12 @@ export interface SchemaParts {
 
 const count = (least: number, most: number) => z.int().min(least).max(most);
 
-/** A path, made absolute. A leading ~ is refused: it would name a folder of that name. */
+/** A path, made absolute. A leading ~ is refused. */
 function pathFrom(base: string, options: Parameters<typeof z.string>[0] = {}) {
   return z
     .string(options)
     .min(1)
-    .refine((path) => !/^~([\\/]|$)/.test(path), {
+    .refine((path) => !beginsAtHome(path), {
       error: ({ input }) => `found ${input}, and ~ means no folder here; write the path whole`,
     })
     .transform((path) => resolve(base, path));
@@ -219,8 +220,7 @@ function withIds<Table extends object>(tables: Record<string, Table>) {
   return Object.entries(tables).map(([id, found]) => ({ id, ...found }));
 }
 
-type Parsed = DeepReadonly<z.output<ReturnType<typeof configSchema>>>;
-export type EncoderConfig = Parsed["encoders"][number];
+export type ParsedConfig = DeepReadonly<z.output<ReturnType<typeof configSchema>>>;
+export type EncoderConfig = ParsedConfig["encoders"][number];
 export type VllmEncoderConfig = Extract<EncoderConfig, { type: "vllm" }>;
-export type JudgeConfig = Parsed["judges"][number];
-export type ParsedConfig = Parsed;
+export type JudgeConfig = ParsedConfig["judges"][number];

@@ -98,7 +98,7 @@ export async function readCruxSentences(packageRoot: URL): Promise<CruxSentences
   try {
     content = JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw new JudgeError("config", { found: `${name} is not JSON`, remedy: remedy, cause: error });
+    throw new JudgeError("config", { found: `${name} is not JSON`, remedy, cause: error });
   }
   return parseCruxSentences(content);
 }
