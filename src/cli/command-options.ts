@@ -98,7 +98,7 @@ export const chatTemplateKwargs = [
 ] as const;
 
 /** @throws JudgeError `usage` for what is no JSON object */
-export function objectOf(text: string): Record<string, unknown> {
+function objectOf(text: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);

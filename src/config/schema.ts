@@ -27,8 +27,8 @@ export const keysVariable = "PREFILL_JUDGE_API_KEYS";
 /** The variable with the key of POST /admin/reload. */
 export const adminKeyVariable = "PREFILL_JUDGE_ADMIN_KEY";
 
-export const encoderKinds = ["onnx", "vllm"] as const;
-export const failureAnswers = ["abstain", "error"] as const;
+const encoderKinds = ["onnx", "vllm"] as const;
+const failureAnswers = ["abstain", "error"] as const;
 
 export interface SchemaParts {
   /** folder that relative paths start from, absolute */

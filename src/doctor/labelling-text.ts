@@ -31,6 +31,6 @@ export function labellingText({ capturedLayers, layerOffset }: Labelling): strin
   return `captured_layers = ${list(capturedLayers)}, layer_offset = ${layerOffset}`;
 }
 
-export function list(ids: readonly number[]): string {
+function list(ids: readonly number[]): string {
   return `[${ids.join(", ")}]`;
 }

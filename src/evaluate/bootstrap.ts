@@ -9,12 +9,13 @@ export interface Estimate {
   readonly high: number | null;
 }
 
+/** Of an interval. */
+const coverage = 0.95;
+
 export interface BootstrapOptions {
   readonly seed: number;
   /** default 2,000 */
   readonly resamples?: number;
-  /** coverage of the interval, default 0.95 */
-  readonly level?: number;
 }
 
 /** @param multiplicity [rows], how often each row was drawn; all 1 for the rows as they are */
@@ -22,7 +23,7 @@ export type Statistics = (multiplicity: Float64Array) => readonly (number | null
 
 /** An estimate for each statistic, by drawing `size` of `size` rows with replacement. */
 export function bootstrap(size: number, statistics: Statistics, options: BootstrapOptions): Estimate[] {
-  const { seed, resamples = 2000, level = 0.95 } = options;
+  const { seed, resamples = 2000 } = options;
   const random = createRandom(seed);
   const multiplicity = new Float64Array(size).fill(1);
   const values = statistics(multiplicity);
@@ -39,7 +40,7 @@ export function bootstrap(size: number, statistics: Statistics, options: Bootstr
     const sorted = drawn[index]!.subarray(0, counts[index]!).sort();
     // an interval of the few resamples that happen to have both classes would look too sure
     if (value === null || sorted.length * 2 < resamples) return { value, low: null, high: null };
-    const tail = (1 - level) / 2;
+    const tail = (1 - coverage) / 2;
     return { value, low: quantile(sorted, tail), high: quantile(sorted, 1 - tail) };
   });
 }

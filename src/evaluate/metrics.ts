@@ -2,7 +2,6 @@
 
 /** Labelled rows with one output's probabilities. */
 export interface Sample {
-  readonly size: number;
   /** in [0, 1] */
   readonly p: Float64Array;
   /** share of the answers that are solved, 0…1 */
@@ -15,7 +14,7 @@ export interface Sample {
 /** @param weight all 1 where absent */
 export function createSample(p: Float64Array, solved: ArrayLike<number>, weight?: Float64Array): Sample {
   const order = Uint32Array.from(p.keys()).sort((a, b) => p[a]! - p[b]! || a - b);
-  return { size: p.length, p, solved, weight: weight ?? new Float64Array(p.length).fill(1), order };
+  return { p, solved, weight: weight ?? new Float64Array(p.length).fill(1), order };
 }
 
 /** Σ weight · value / Σ weight, both [rows]. */
@@ -85,8 +84,10 @@ function negativeLog(given: number): number {
   return -Math.log(Math.min(Math.max(given, Number.EPSILON), 1 - Number.EPSILON));
 }
 
+const bins = 10;
+
 /** Expected calibration error: the rows' mean |mean p − share solved| of their bin, over [0, 1]. */
-export function ece({ p, solved }: Sample, weight: Float64Array, bins = 10): number | null {
+export function ece({ p, solved }: Sample, weight: Float64Array): number | null {
   const gaps = new Float64Array(bins);
   let total = 0;
   for (let row = 0; row < p.length; row++) {

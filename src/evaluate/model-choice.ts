@@ -42,12 +42,10 @@ export interface ChoiceReport {
 export interface ChoiceOptions extends BootstrapOptions {
   /** cost of a row by output, in any unit; null where none is known */
   readonly costs: readonly number[] | null;
-  /** 0 first */
-  readonly tolerances?: readonly number[];
 }
 
 /** 0, 0.05, … 1 */
-export const usualTolerances: readonly number[] = Array.from({ length: 21 }, (_, step) => step / 20);
+const allTolerances: readonly number[] = Array.from({ length: 21 }, (_, step) => step / 20);
 
 export function describeChoice(rows: ChoiceRows, options: ChoiceOptions): ChoiceReport {
   const { outputNames, solved, weight } = rows;
@@ -55,7 +53,7 @@ export function describeChoice(rows: ChoiceRows, options: ChoiceOptions): Choice
   const size = weight.length;
   const singles = outputNames.map((_, output) => new Uint32Array(size).fill(output));
   const oracle = Uint32Array.from({ length: size }, (_, row) => bestChoice(solved, row, costs));
-  const tolerances = costs === null ? [0] : (options.tolerances ?? usualTolerances);
+  const tolerances = costs === null ? [0] : allTolerances;
   const byTolerance = tolerances.map((tolerance) =>
     Uint32Array.from({ length: size }, (_, row) =>
       chooseByTolerance(

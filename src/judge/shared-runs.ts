@@ -109,20 +109,20 @@ export function createSharedRun(encoder: Encoder, view: View): SharedRun {
   };
 }
 
-/** The forwards of one generation of judges: one for each encoder and view. */
+/** The shared runs of one generation of judges: one for each encoder and view. */
 export function createSharedRuns(): (encoder: Encoder, view: View) => SharedRun {
-  const forwards = new Map<Encoder, Map<string, SharedRun>>();
+  const known = new Map<Encoder, Map<string, SharedRun>>();
   return (encoder, view) => {
-    const ofEncoder = forwards.get(encoder) ?? new Map<string, SharedRun>();
-    forwards.set(encoder, ofEncoder);
+    const ofEncoder = known.get(encoder) ?? new Map<string, SharedRun>();
+    known.set(encoder, ofEncoder);
     const key = JSON.stringify([
       view.template,
       view.templateArguments ?? {},
       view.maxTokens,
       view.truncation,
     ]);
-    const forward = ofEncoder.get(key) ?? createSharedRun(encoder, view);
-    ofEncoder.set(key, forward);
-    return forward;
+    const shared = ofEncoder.get(key) ?? createSharedRun(encoder, view);
+    ofEncoder.set(key, shared);
+    return shared;
   };
 }

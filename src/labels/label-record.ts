@@ -38,7 +38,7 @@ export interface LabelRecord extends Place {
 }
 
 /** Longer prompts are refused: no encoder reads them, and a quote left open makes a whole file one field. */
-export const maxPromptCharacters = 10_000_000;
+const maxPromptCharacters = 10_000_000;
 
 /** The error for a record, or a field of it. */
 export function refusedAt({ row, line }: Place, field: string | null, text: ErrorText): JudgeError {

@@ -4,24 +4,15 @@ import { readCsvLabels } from "./csv-rows.js";
 import { readJsonlLabels } from "./jsonl-rows.js";
 import type { TextReader } from "./label-record.js";
 import type { LabelRow } from "./label-row.js";
-import { type MergeReport, mergeRecords } from "./merge.js";
-import { countLabels, type LabelProblem, labelProblems, type OutputCount } from "./report.js";
+import { mergeRecords } from "./merge.js";
 
 export interface Labels {
   readonly outputNames: readonly string[];
   readonly rows: readonly LabelRow[];
   /** by output; null where the file has none */
   readonly medianOutputTokens: readonly (number | null)[];
-  readonly report: LabelReport;
-}
-
-/** What a user should know of the file; nothing here stops a training. */
-export interface LabelReport extends MergeReport {
   /** fields of JSON lines that nothing reads */
   readonly ignoredFields: readonly string[];
-  /** over all rows; see labels-report.ts for those of a split */
-  readonly outputs: readonly OutputCount[];
-  readonly problems: readonly LabelProblem[];
 }
 
 export type LabelFormat = "csv" | "jsonl";
@@ -34,19 +25,13 @@ export function parseLabels(content: string, format: LabelFormat, reader: TextRe
   const ignored = new Set<string>();
   const records =
     format === "csv" ? readCsvLabels(content, reader) : readJsonlLabels(content, reader, ignored);
-  const { outputNames, rows, medianOutputTokens, report } = mergeRecords(records);
-  if (rows.length === 0)
+  const merged = mergeRecords(records);
+  if (merged.rows.length === 0)
     throw new JudgeError("usage", {
       found: "the file has no rows",
       remedy: "wanted one for every labelled prompt",
     });
-  const outputs = countLabels(rows, outputNames);
-  return {
-    outputNames,
-    rows,
-    medianOutputTokens,
-    report: { ...report, ignoredFields: [...ignored], outputs, problems: labelProblems(outputs) },
-  };
+  return { ...merged, ignoredFields: [...ignored] };
 }
 
 /** The rows with their labels in another order of outputs; null for outputs that the labels lack. */

@@ -1,35 +1,14 @@
-// Records of one prompt → one row with the mean of their answers. A prompt in two splits stays two rows.
+// Records of one prompt → one row with the mean of their answers. All else of the row is the first record's.
+// A prompt in two splits stays two rows.
 import { type LabelEntry, type LabelRecord, quoted, refusedAt } from "./label-record.js";
 import type { LabelRow } from "./label-row.js";
 import { normaliseText } from "./normalise.js";
 
-export interface MergeReport {
-  readonly records: number;
-  /** records beyond a prompt's first for the same output */
-  readonly duplicates: number;
-  /** ids that went into another row */
-  readonly merged: readonly { readonly id: string; readonly into: string }[];
-  readonly conflicts: readonly LabelConflict[];
-  /** rows of one prompt in several splits */
-  readonly acrossSplits: readonly {
-    readonly ids: readonly string[];
-    readonly splits: readonly (string | null)[];
-  }[];
-}
-
-/** Duplicates that disagree on more than a label; the first stays. */
-export interface LabelConflict {
-  readonly id: string;
-  readonly kind: "group" | "source" | "weight";
-  /** the prompt's records from the first that disagrees on, counted from 1 */
-  readonly rows: number[];
-}
-
 export interface MergedLabels {
   readonly outputNames: readonly string[];
   readonly rows: readonly LabelRow[];
+  /** by output; null where no record has any */
   readonly medianOutputTokens: readonly (number | null)[];
-  readonly report: MergeReport;
 }
 
 /** One output of a prompt while records come in. */
@@ -42,9 +21,7 @@ interface Verdict {
 interface Draft {
   readonly id: string;
   readonly first: LabelRecord;
-  readonly normalised: string;
   readonly verdicts: Map<string, Verdict>;
-  readonly conflicts: Map<LabelConflict["kind"], LabelConflict>;
 }
 
 /** Everything that grows record by record. */
@@ -53,49 +30,29 @@ interface Collection {
   readonly byId: Map<string, Draft>;
   /** output tokens by output */
   readonly outputs: Map<string, number[]>;
-  readonly merged: { id: string; into: string }[];
-  records: number;
 }
 
 /** @throws JudgeError `usage` for an id that two different prompts bear, and whatever `records` throws */
 export function mergeRecords(records: Iterable<LabelRecord>): MergedLabels {
-  const collection: Collection = {
-    drafts: new Map(),
-    byId: new Map(),
-    outputs: new Map(),
-    merged: [],
-    records: 0,
-  };
+  const collection: Collection = { drafts: new Map(), byId: new Map(), outputs: new Map() };
   for (const record of records) collect(collection, record);
   const drafts = [...collection.drafts.values()];
   const outputNames = [...collection.outputs.keys()];
-  const verdicts = drafts.flatMap((draft) => [...draft.verdicts.values()]);
   return {
     outputNames,
     rows: drafts.map((draft) => toRow(draft, outputNames)),
     medianOutputTokens: outputNames.map((output) => median(collection.outputs.get(output)!)),
-    report: {
-      records: collection.records,
-      duplicates: verdicts.reduce((sum, verdict) => sum + verdict.records - 1, 0),
-      merged: collection.merged,
-      conflicts: drafts.flatMap(({ conflicts }) => [...conflicts.values()]),
-      acrossSplits: findAcrossSplits(drafts),
-    },
   };
 }
 
 function collect(collection: Collection, record: LabelRecord): void {
-  const { drafts, byId, merged } = collection;
-  collection.records++;
-  const normalised = normaliseText(record.text);
-  const key = JSON.stringify([record.split, normalised]);
+  const { drafts, byId } = collection;
+  const key = JSON.stringify([record.split, normaliseText(record.text)]);
   const id = record.id ?? `row-${record.row}`;
   let draft = drafts.get(key);
   if (draft === undefined) {
-    draft = { id, first: record, normalised, verdicts: new Map(), conflicts: new Map() };
+    draft = { id, first: record, verdicts: new Map() };
     drafts.set(key, draft);
-  } else if (record.id !== null && id !== draft.id && !byId.has(id)) {
-    merged.push({ id, into: draft.id });
   }
   if (record.id !== null || draft.first === record) claimId(byId, id, draft, record);
   addRecord(draft, record, collection.outputs);
@@ -110,16 +67,12 @@ function claimId(byId: Map<string, Draft>, id: string, draft: Draft, record: Lab
   byId.set(id, draft);
 }
 
-function addRecord(draft: Draft, record: LabelRecord, outputs: Map<string, number[]>): void {
-  const { first, verdicts } = draft;
+function addRecord({ verdicts }: Draft, record: LabelRecord, outputs: Map<string, number[]>): void {
   for (const entry of record.entries) {
     const { output, outputTokens } = entry;
     if (!outputs.has(output)) outputs.set(output, []);
     if (outputTokens !== null) outputs.get(output)!.push(outputTokens);
     addEntry(verdicts, entry);
-  }
-  for (const kind of ["group", "source", "weight"] as const) {
-    if (record[kind] !== first[kind]) addConflict(draft, record.row, kind);
   }
 }
 
@@ -138,12 +91,6 @@ function addEntry(verdicts: Map<string, Verdict>, { output, solved, samples }: L
   verdict.samples = total;
 }
 
-function addConflict(draft: Draft, row: number, kind: LabelConflict["kind"]): void {
-  const known = draft.conflicts.get(kind);
-  if (known !== undefined) known.rows.push(row);
-  else draft.conflicts.set(kind, { id: draft.id, kind, rows: [row] });
-}
-
 function toRow({ id, first, verdicts }: Draft, outputNames: readonly string[]): LabelRow {
   const { text, split, group, source, weight } = first;
   return {
@@ -157,21 +104,6 @@ function toRow({ id, first, verdicts }: Draft, outputNames: readonly string[]): 
     samples: outputNames.map((output) => verdicts.get(output)?.samples ?? 0),
     copies: Math.max(...[...verdicts.values()].map(({ records }) => records)),
   };
-}
-
-function findAcrossSplits(drafts: readonly Draft[]): MergeReport["acrossSplits"] {
-  const byText = new Map<string, Draft[]>();
-  for (const draft of drafts) {
-    const group = byText.get(draft.normalised);
-    if (group === undefined) byText.set(draft.normalised, [draft]);
-    else group.push(draft);
-  }
-  return [...byText.values()]
-    .filter((group) => group.length > 1)
-    .map((group) => ({
-      ids: group.map(({ id }) => id),
-      splits: group.map(({ first }) => first.split),
-    }));
 }
 
 function median(values: number[]): number | null {

@@ -25,13 +25,8 @@ export type LabelProblem =
   /** fewer rows of the rarer class than `wanted`, mixed rows counted by their share */
   | { readonly kind: "rare_class"; readonly output: string; readonly rows: number; readonly wanted: number };
 
-export interface LabelLimits {
-  readonly rows: number;
-  readonly rarerClass: number;
-}
-
 /** Below these an AUC has an interval of ± 0.1 and more, and a head of 50 features mostly learns noise. */
-export const usualLimits: LabelLimits = { rows: 200, rarerClass: 30 };
+const fewest = { rows: 200, rarerClass: 30 };
 
 /** Counts by output, of any choice of rows. */
 export function countLabels(rows: readonly LabelRow[], outputNames: readonly string[]): OutputCount[] {
@@ -51,14 +46,14 @@ export function countLabels(rows: readonly LabelRow[], outputNames: readonly str
 }
 
 /** What is wrong with the labels of each output, worst first; an output has one problem at most. */
-export function labelProblems(counts: readonly OutputCount[], limits = usualLimits): LabelProblem[] {
+export function labelProblems(counts: readonly OutputCount[]): LabelProblem[] {
   return counts.flatMap(({ output, rows, solved, failed }): LabelProblem[] => {
     const rarer = Math.min(solved, failed);
     if (rows === 0) return [{ kind: "no_labels", output }];
     if (rarer === 0) return [{ kind: "one_class", output }];
-    if (rows < limits.rows) return [{ kind: "few_rows", output, rows, wanted: limits.rows }];
-    if (rarer < limits.rarerClass)
-      return [{ kind: "rare_class", output, rows: Math.floor(rarer), wanted: limits.rarerClass }];
+    if (rows < fewest.rows) return [{ kind: "few_rows", output, rows, wanted: fewest.rows }];
+    if (rarer < fewest.rarerClass)
+      return [{ kind: "rare_class", output, rows: Math.floor(rarer), wanted: fewest.rarerClass }];
     return [];
   });
 }

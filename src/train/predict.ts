@@ -9,7 +9,7 @@ import type { Table } from "./fit/scaler.js";
 export type TableView = Pick<FeatureBlock, "layers" | "pooling" | "hiddenSize">;
 
 /** The row as an encoder would have delivered it. */
-export function pooledRow(view: TableView, { columns, data }: Table, row: number): PooledVectors {
+function pooledRow(view: TableView, { columns, data }: Table, row: number): PooledVectors {
   const vectors = new Map<PooledKey, Float32Array>();
   view.layers.forEach((layer, position) => {
     const start = row * columns + position * view.hiddenSize;

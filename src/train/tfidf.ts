@@ -1,28 +1,25 @@
 // Character n-grams inside words, weighted as scikit-learn's TfidfVectorizer("char_wb") does.
 import type { SparseMatrix } from "./numeric/design.js";
 
-export interface TfidfOptions {
-  /** length of the n-grams in code points, both ends included */
-  readonly shortest: number;
-  readonly longest: number;
-  /** n-grams of fewer texts are left out */
-  readonly minTexts: number;
-}
-
 /** What reproduces the floor of the embedded judges' figures. */
-export const usualTfidf: TfidfOptions = { shortest: 3, longest: 5, minTexts: 2 };
+const recipe = {
+  /** length of the n-grams in code points, both ends included */
+  shortest: 3,
+  longest: 5,
+  /** n-grams of fewer texts are left out */
+  minTexts: 2,
+};
 
 export interface Tfidf {
-  readonly options: TfidfOptions;
   /** n-gram → column, in the order of first occurrence */
   readonly columns: ReadonlyMap<string, number>;
   /** [columns] ln((1 + texts) / (1 + texts with it)) + 1 */
   readonly inverseFrequency: Float64Array;
 }
 
-export function fitTfidf(texts: readonly string[], options = usualTfidf): Tfidf {
+export function fitTfidf(texts: readonly string[]): Tfidf {
   const numbers = new Map<string, number>();
-  const numbersOf = createWordReader(options, (ngram) => {
+  const numbersOf = createWordReader((ngram) => {
     const number = numbers.get(ngram) ?? numbers.size;
     numbers.set(ngram, number);
     return number;
@@ -38,9 +35,8 @@ export function fitTfidf(texts: readonly string[], options = usualTfidf): Tfidf 
       }
     }
   });
-  const kept = [...numbers].filter(([, number]) => textsWith[number]! >= options.minTexts);
+  const kept = [...numbers].filter(([, number]) => textsWith[number]! >= recipe.minTexts);
   return {
-    options,
     columns: new Map(kept.map(([ngram], column) => [ngram, column])),
     inverseFrequency: Float64Array.from(
       kept,
@@ -50,11 +46,8 @@ export function fitTfidf(texts: readonly string[], options = usualTfidf): Tfidf 
 }
 
 /** [texts, columns]; each row is (1 + ln count) · inverse frequency, of length 1, or zero. */
-export function applyTfidf(
-  { columns, inverseFrequency, options }: Tfidf,
-  texts: readonly string[],
-): SparseMatrix {
-  const columnsOf = createWordReader(options, (ngram) => columns.get(ngram) ?? null);
+export function applyTfidf({ columns, inverseFrequency }: Tfidf, texts: readonly string[]): SparseMatrix {
+  const columnsOf = createWordReader((ngram) => columns.get(ngram) ?? null);
   const counts = new Uint32Array(columns.size);
   const offsets = new Uint32Array(texts.length + 1);
   const indices: Uint32Array[] = [];
@@ -106,16 +99,13 @@ function wordsOf(text: string): string[] {
 }
 
 /** Word → the numbers of its n-grams, repetitions included; words are remembered, since most come again. */
-function createWordReader(
-  options: TfidfOptions,
-  numberOf: (ngram: string) => number | null,
-): (word: string) => Uint32Array {
+function createWordReader(numberOf: (ngram: string) => number | null): (word: string) => Uint32Array {
   const known = new Map<string, Uint32Array>();
   return (word) => {
     let numbers = known.get(word);
     if (numbers === undefined) {
       numbers = Uint32Array.from(
-        ngramsOf(word, options)
+        ngramsOf(word)
           .map(numberOf)
           .filter((number) => number !== null),
       );
@@ -126,7 +116,8 @@ function createWordReader(
 }
 
 /** The n-grams of the word padded by one space at both ends; a word shorter than an n-gram counts once. */
-function ngramsOf(word: string, { shortest, longest }: TfidfOptions): string[] {
+function ngramsOf(word: string): string[] {
+  const { shortest, longest } = recipe;
   const padded = ` ${word} `;
   // n-grams are of code points, as in Python; few words have any that take two units
   const points = /[\uD800-\uDFFF]/.test(word) ? Array.from(padded) : null;

@@ -25,7 +25,7 @@ export function summarize(values: readonly number[]): Summary {
  *
  * @throws RangeError for an empty list
  */
-export function quantile(values: readonly number[], q: number): number {
+function quantile(values: readonly number[], q: number): number {
   if (values.length === 0) throw new RangeError("nothing was measured");
   const sorted = [...values].sort((a, b) => a - b);
   const position = (sorted.length - 1) * q;

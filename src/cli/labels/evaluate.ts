@@ -14,6 +14,7 @@ import { checkSplits, readLabels } from "../../labels/label-file.js";
 import type { LabelRow } from "../../labels/label-row.js";
 import { type Labels, withOutputs } from "../../labels/labels.js";
 import { inFile, readText } from "../../labels/read-text.js";
+import { countLabels } from "../../labels/report.js";
 import { fitFloors } from "../../train/floors.js";
 import { chosenEnvelopes, type JudgeChoice, withChosenJudge } from "../chosen-judges.js";
 import { predict } from "../score-rows.js";
@@ -58,7 +59,7 @@ export async function evaluateCommand(
   const labels = await readLabels(options.labels, await chosenEnvelopes(config, options));
   checkSplits(labels, options, options.labels);
   if (options.errors !== undefined) await trySaving(dirname(options.errors));
-  for (const note of answerNotes(labels.report.outputs)) terminal.note(note);
+  for (const note of answerNotes(countLabels(labels.rows, labels.outputNames))) terminal.note(note);
   const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
   const others = options.against.filter((path) => !isJsonLines(path));
   const report = await withChosenJudge(config, { ...options, others }, async (...judges) => {

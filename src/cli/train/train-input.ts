@@ -37,7 +37,7 @@ export interface TrainInput {
  * @throws JudgeError `usage` for labels that nothing can be learned from
  */
 export function trainingRows(
-  { outputNames, rows: all, report }: Labels,
+  { outputNames, rows: all, ignoredFields }: Labels,
   { labels: file, trainSplit }: TrainInput,
   terminal: Terminal,
 ): readonly LabelRow[] {
@@ -66,8 +66,8 @@ export function trainingRows(
     );
   }
   for (const note of answerNotes(counts)) terminal.note(note);
-  if (report.ignoredFields.length > 0)
-    terminal.note(`${file}: nothing reads ${report.ignoredFields.map((field) => quoted(field)).join(", ")}`);
+  if (ignoredFields.length > 0)
+    terminal.note(`${file}: nothing reads ${ignoredFields.map((field) => quoted(field)).join(", ")}`);
   return rows;
 }
 

@@ -13,6 +13,6 @@ export function fromWire<T extends object>(value: T | WireError): T | JudgeError
   return "code" in value ? new JudgeError(value.code, value) : value;
 }
 
-export function wireError({ code, place, found, wanted, remedy }: JudgeError): WireError {
+function wireError({ code, place, found, wanted, remedy }: JudgeError): WireError {
   return { code, place, found, wanted, remedy };
 }

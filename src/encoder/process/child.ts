@@ -27,6 +27,6 @@ export function spawnChild(
   return child;
 }
 
-export function childEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function childEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => passedOn.test(name)));
 }

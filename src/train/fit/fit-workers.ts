@@ -5,18 +5,12 @@ import type { TrainedMember } from "./member.js";
 
 /** @param count threads at most; each holds a copy of the task's data */
 export function createSeedWorkers(count: number): TrainSeeds {
-  return async (task, seeds, { signal, onMember }) => {
-    signal?.throwIfAborted();
+  return async (task, seeds, onMember) => {
     const members: TrainedMember[] = [];
     const waiting = seeds.entries();
     const workers = Array.from({ length: Math.min(count, seeds.length) }, () => {
       return new Worker(new URL("./fit-worker.js", import.meta.url), { workerData: task });
     });
-    let abort = () => {};
-    const aborted = new Promise<never>((_, reject) => {
-      abort = () => reject(signal?.reason);
-    });
-    signal?.addEventListener("abort", abort);
     const runs = workers.map((worker) => {
       return runSeeds(worker, waiting, (place, member) => {
         members[place] = member;
@@ -24,10 +18,9 @@ export function createSeedWorkers(count: number): TrainSeeds {
       });
     });
     try {
-      await Promise.race([Promise.all(runs), aborted]);
+      await Promise.all(runs);
       return members;
     } finally {
-      signal?.removeEventListener("abort", abort);
       await Promise.all(workers.map((worker) => worker.terminate()));
     }
   };

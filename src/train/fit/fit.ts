@@ -28,16 +28,13 @@ export interface FitInput {
 export type TrainSeeds = (
   task: MemberTask,
   seeds: readonly number[],
-  watch: SeedWatch,
+  onMember?: OnMember,
 ) => Promise<TrainedMember[]>;
 
-export interface SeedWatch {
-  readonly signal?: AbortSignal | undefined;
-  /** after each member, in the order in which they end */
-  readonly onMember?: ((member: TrainedMember) => void) | undefined;
-}
+/** Told of each member, in the order in which they end. */
+export type OnMember = (member: TrainedMember) => void;
 
-export interface FitOptions extends SeedWatch {
+export interface FitOptions {
   readonly pcaSize: number;
   /** default: llm-router's */
   readonly recipe?: MemberRecipe;
@@ -45,24 +42,23 @@ export interface FitOptions extends SeedWatch {
   readonly seeds?: readonly number[];
   /** members kept, the best by validation loss; default 5 */
   readonly keep?: number;
-  /** share of the rows that stop training, the same for all seeds; default 0.15 */
-  readonly validationShare?: number;
-  /** chooses the validation rows; default 42 */
-  readonly splitSeed?: number;
   /** default: one after the other, here */
   readonly trainSeeds?: TrainSeeds;
+  readonly onMember?: OnMember | undefined;
 }
 
 export interface FitFacts {
   readonly rows: number;
   readonly validationRows: number;
-  readonly explainedVariance: Float64Array;
   readonly explainedVarianceRatio: Float64Array;
   /** of every seed, best first; the first `keep` are in the head */
   readonly members: readonly (Omit<TrainedMember, "layers"> & { readonly kept: boolean })[];
 }
 
-export const defaultSeeds: readonly number[] = Array.from({ length: 10 }, (_, index) => 42 + index);
+const defaultSeeds: readonly number[] = Array.from({ length: 10 }, (_, index) => 42 + index);
+
+/** Share of the rows that stop training, and the seed that chooses them; both alike for all members. */
+const validation = { share: 0.15, seed: 42 };
 
 /** @throws RangeError when table, labels and pcaSize do not fit, or a feature is not finite */
 export async function fitHead(
@@ -73,7 +69,7 @@ export async function fitHead(
   const { block, pca } = fitBlock(input, options.pcaSize);
   const { seeds = defaultSeeds, keep = 5, trainSeeds = trainInTurn } = options;
   const task = memberTask(input, block, options);
-  const members = await trainSeeds(task, seeds, options);
+  const members = await trainSeeds(task, seeds, options.onMember);
   const ranked = members.toSorted((a, b) => a.validationLoss - b.validationLoss || a.seed - b.seed);
   return {
     weights: {
@@ -85,7 +81,6 @@ export async function fitHead(
     facts: {
       rows: input.table.rows,
       validationRows: task.validationRows.length,
-      explainedVariance: pca.explainedVariance,
       explainedVarianceRatio: pca.explainedVarianceRatio,
       members: ranked.map(({ layers: _, ...facts }, place) => ({ ...facts, kept: place < keep })),
     },
@@ -93,9 +88,8 @@ export async function fitHead(
 }
 
 /** One seed after the other on this thread. */
-export const trainInTurn: TrainSeeds = async (task, seeds, { signal, onMember }) => {
+const trainInTurn: TrainSeeds = async (task, seeds, onMember) => {
   return seeds.map((seed) => {
-    signal?.throwIfAborted();
     const member = trainMember(task, seed);
     onMember?.(member);
     return member;
@@ -127,15 +121,15 @@ export function fitBlock(
 }
 
 function memberTask(input: FitInput, block: FeatureBlock, options: FitOptions): MemberTask {
-  const { validationShare = 0.15, splitSeed = 42, recipe = memberRecipe } = options;
+  const { recipe = memberRecipe } = options;
   const { rows } = input.table;
   const order = Uint32Array.from({ length: rows }, (_, row) => row);
-  createRandom(splitSeed).shuffle(order);
-  const validation = Math.round(rows * validationShare);
+  createRandom(validation.seed).shuffle(order);
+  const count = Math.round(rows * validation.share);
   return {
     data: trainingData(input, blockFeatures(block, input.table)),
-    trainRows: order.slice(validation),
-    validationRows: order.slice(0, validation),
+    trainRows: order.slice(count),
+    validationRows: order.slice(0, count),
     recipe,
   };
 }

@@ -38,7 +38,7 @@ export interface Probe {
 }
 
 /** Headers a client may send, each with the marker; the request id is none that the server takes over. */
-export const markedHeaders: Readonly<Record<string, string>> = {
+const markedHeaders: Readonly<Record<string, string>> = {
   "content-type": "application/json",
   "x-request-id": `${marker} ${marker}`,
   "user-agent": marker,

@@ -7,7 +7,7 @@ import { textReader } from "../../support/train/text-reader.js";
 const parse = (content: string) => parseLabels(content, "csv", textReader);
 
 test("llm-router's file: rows of one question become one, outputs in the order of appearance", () => {
-  const { outputNames, rows, medianOutputTokens, report } = parse(
+  const { outputNames, rows, medianOutputTokens } = parse(
     "question,model,isCorrect,output_tokens\n" +
       "What is 2+2?,weak,True,10\nWhat is 2+2?,strong,True,30\n" +
       '"Prove it, please",strong,TRUE,50\n"Prove it, please",weak,false,20\nOnly one,weak,,\n',
@@ -22,8 +22,6 @@ test("llm-router's file: rows of one question become one, outputs in the order o
     ],
   );
   assert.deepEqual(medianOutputTokens, [15, 40]);
-  assert.equal(report.records, 5);
-  assert.equal(report.duplicates, 0);
   assert.ok(rows.every(({ copies, weight }) => copies === 1 && weight === 1));
 });
 

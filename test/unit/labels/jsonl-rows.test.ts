@@ -20,7 +20,7 @@ test("rows with every field, and with none that may be left out", () => {
     answer: "7",
     reply: "7!",
   };
-  const { outputNames, rows, medianOutputTokens, report } = parse(
+  const { outputNames, rows, medianOutputTokens, ignoredFields } = parse(
     lines(full, { prompt: "Why?", labels: { other: false, weak: false } }),
   );
   assert.deepEqual(outputNames, ["weak", "strong", "other"]);
@@ -49,7 +49,7 @@ test("rows with every field, and with none that may be left out", () => {
     },
   ]);
   assert.deepEqual(medianOutputTokens, [12, null, null]);
-  assert.deepEqual(report.ignoredFields, ["answer", "reply"]);
+  assert.deepEqual(ignoredFields, ["answer", "reply"]);
 });
 
 test("a messages array is read as a request's: the first user message's text parts", () => {

@@ -1,4 +1,4 @@
-// Merging of records, and what is reported of a file.
+// Merging of records, and what is told of labels.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expectedInterval } from "../../../src/evaluate/expected-interval.js";
@@ -12,7 +12,7 @@ const parse = (...rows: unknown[]) =>
   parseLabels(rows.map((row) => JSON.stringify(row)).join("\n"), "jsonl", textReader);
 
 test("duplicates by white space and case become one row that keeps the first's text and id", () => {
-  const { rows, report } = parse(
+  const { rows } = parse(
     { id: "a", prompt: "What  is\n2+2?", labels: { weak: true } },
     { id: "b", prompt: " what is 2+2? ", labels: { weak: true, strong: false } },
     { id: "c", prompt: "What is 2+3?", labels: { weak: true } },
@@ -24,14 +24,10 @@ test("duplicates by white space and case become one row that keeps the first's t
       { id: "c", text: "What is 2+3?", labels: [1, null], copies: 1 },
     ],
   );
-  assert.equal(report.records, 3);
-  assert.equal(report.duplicates, 1);
-  assert.deepEqual(report.merged, [{ id: "b", into: "a" }]);
-  assert.deepEqual(report.conflicts, []);
 });
 
 test("answers to one prompt become their mean, by the number of answers; null is none", () => {
-  const { rows, report } = parse(
+  const { rows, outputNames } = parse(
     { id: "a", prompt: "q", labels: { weak: true, strong: true } },
     { id: "b", prompt: "Q", labels: { weak: false, strong: true } },
     { id: "c", prompt: "q ", labels: { weak: true, strong: null } },
@@ -45,8 +41,7 @@ test("answers to one prompt become their mean, by the number of answers; null is
       { labels: [0.5, 0.5], samples: [6, 1], copies: 2 },
     ],
   );
-  assert.deepEqual(report.conflicts, []);
-  const [weak, strong] = report.outputs;
+  const [weak, strong] = countLabels(rows, outputNames);
   assert.deepEqual([weak!.rows, weak!.answers, weak!.mixed], [2, 9, 2]);
   assert.ok(Math.abs(weak!.solved - 7 / 6) < 1e-12 && Math.abs(weak!.failed - 5 / 6) < 1e-12);
   assert.deepEqual(strong, {
@@ -60,41 +55,37 @@ test("answers to one prompt become their mean, by the number of answers; null is
   });
 });
 
-test("a missing label is no conflict: it is filled by a known one", () => {
-  const { rows, report } = parse(
+test("a missing label is filled by a known one", () => {
+  const { rows } = parse(
     { prompt: "q", labels: { weak: null, strong: true } },
     { prompt: "q", labels: { weak: false, strong: null } },
   );
   assert.deepEqual(rows[0]?.labels, [0, 1]);
   assert.deepEqual(rows[0]?.samples, [1, 1]);
-  assert.deepEqual(report.conflicts, []);
 });
 
-test("group, source and weight that disagree are reported, and the first stays", () => {
-  const { rows, report } = parse(
+test("of group, source and weight that disagree the first stays", () => {
+  const { rows } = parse(
     { id: "a", prompt: "q", group: "g", source: "measured", weight: 2, labels: { m: true } },
     { id: "b", prompt: "q", group: "h", source: "distilled", labels: { m: true } },
   );
   assert.deepEqual([rows[0]?.group, rows[0]?.source, rows[0]?.weight], ["g", "measured", 2]);
-  assert.deepEqual(
-    report.conflicts.map(({ kind, rows: at }) => [kind, at]),
-    [
-      ["group", [2]],
-      ["source", [2]],
-      ["weight", [2]],
-    ],
-  );
 });
 
-test("one prompt in two splits stays two rows and is reported", () => {
-  const { rows, report } = parse(
+test("one prompt in two splits stays two rows", () => {
+  const { rows } = parse(
     { id: "a", prompt: "q", split: "train", labels: { m: true } },
     { id: "b", prompt: "Q", split: "test", labels: { m: false } },
     { id: "c", prompt: "other", split: "test", labels: { m: false } },
   );
-  assert.equal(rows.length, 3);
-  assert.deepEqual(report.acrossSplits, [{ ids: ["a", "b"], splits: ["train", "test"] }]);
-  assert.deepEqual(report.conflicts, []);
+  assert.deepEqual(
+    rows.map(({ id, split, labels }) => [id, split, labels]),
+    [
+      ["a", "train", [1]],
+      ["b", "test", [0]],
+      ["c", "test", [0]],
+    ],
+  );
 });
 
 test("an id of two different prompts is refused by both rows", () => {
@@ -105,12 +96,11 @@ test("an id of two different prompts is refused by both rows", () => {
 });
 
 test("an id may come again with its prompt, as in a file of one record for each model", () => {
-  const { rows, report } = parse(
+  const { rows } = parse(
     { id: "a", prompt: "q", labels: { weak: true } },
     { id: "a", prompt: "q", labels: { strong: true } },
   );
   assert.deepEqual(rows[0]?.labels, [1, 1]);
-  assert.deepEqual(report.merged, []);
   assert.equal(rows[0]?.copies, 1);
 });
 
@@ -131,9 +121,6 @@ test("counts and problems by output", () => {
     { kind: "no_labels", output: "none" },
     { kind: "rare_class", output: "rare", rows: 1, wanted: 30 },
     { kind: "few_rows", output: "few", rows: 100, wanted: 200 },
-  ]);
-  assert.deepEqual(labelProblems(counts.slice(0, 1), { rows: 301, rarerClass: 1 }), [
-    { kind: "few_rows", output: "good", rows: 300, wanted: 301 },
   ]);
 });
 

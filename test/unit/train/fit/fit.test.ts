@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { memberLogits } from "../../../../src/head/mlp.js";
 import { fitHead, type TrainSeeds, trainingData } from "../../../../src/train/fit/fit.js";
 import { createSeedWorkers } from "../../../../src/train/fit/fit-workers.js";
-import { type MemberTask, type TrainedMember, trainMember } from "../../../../src/train/fit/member.js";
+import { type MemberTask, trainMember } from "../../../../src/train/fit/member.js";
 import { createNetwork } from "../../../../src/train/fit/network.js";
 import { predictTable } from "../../../../src/train/predict.js";
 import { smallRecipe, toyInput } from "../../../support/train/fit-reference.js";
@@ -125,30 +125,9 @@ test("without validation rows every epoch runs", () => {
   assert.deepEqual([epochs, bestEpoch], [9, 9]);
 });
 
-test("an abort ends the workers and rejects with its reason", async () => {
-  const controller = new AbortController();
-  const slow = { ...smallRecipe, maxEpochs: 100_000, patience: 100_000 };
-  const running = fitHead(input, {
-    ...options,
-    recipe: slow,
-    trainSeeds: createSeedWorkers(1),
-    signal: controller.signal,
-  });
-  controller.abort(new Error("enough"));
-  await assert.rejects(running, /enough/);
-  const watched: TrainedMember[] = [];
-  const inTurn = fitHead(input, {
-    ...options,
-    signal: controller.signal,
-    onMember: (member) => watched.push(member),
-  });
-  await assert.rejects(inTurn, /enough/);
-  assert.deepEqual(watched, []);
-});
-
 test("an error in a worker is the caller's", async () => {
-  const broken: TrainSeeds = (task, seeds, watch) => {
-    return createSeedWorkers(2)({ ...task, recipe: { ...task.recipe, maxEpochs: 0 } }, seeds, watch);
+  const broken: TrainSeeds = (task, seeds, onMember) => {
+    return createSeedWorkers(2)({ ...task, recipe: { ...task.recipe, maxEpochs: 0 } }, seeds, onMember);
   };
   await assert.rejects(fitHead(input, { ...options, trainSeeds: broken }), /at least one epoch/);
 });
