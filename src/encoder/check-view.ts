@@ -4,7 +4,7 @@ import type { Encoder } from "./encoder.js";
 import type { View } from "./view.js";
 
 /** @throws JudgeError `encoder` with what is wrong, such as a chat template that fails or prints the date */
-export async function checkView(encoder: Encoder, view: View): Promise<void> {
+export async function checkView(encoder: Pick<Encoder, "id" | "tokenize">, view: View): Promise<void> {
   const [tokens] = await encoder.tokenize(["Hello"], view);
   if (tokens instanceof JudgeError) throw tokens.within(`encoder ${encoder.id}`).withCode("encoder");
 }

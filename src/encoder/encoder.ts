@@ -75,19 +75,37 @@ export interface EncoderFacts {
   readonly hash: string;
 }
 
+/** Where hidden states come from: an encoder, or one of the servers behind it. */
+export type ProofSource = Pick<Encoder, "id" | "facts" | "tokenize" | "encode">;
+
+/** Throws where a source does not give what is wanted of it, such as the results of a selftest. */
+export type Proof = (source: ProofSource) => Promise<void>;
+
 export interface Encoder {
   readonly id: string;
   /** the model's own name, where the configuration gives it */
   readonly modelName: string | null;
   /** true while texts can be encoded */
   readonly up: boolean;
+  /** why it is not up, as far as that is known */
+  readonly fault: JudgeError | null;
   /** known after `start` */
   readonly facts: EncoderFacts;
+  /** Results of equal scopes are equal, and may be kept: it changes when they come from another source. */
+  readonly scope: string;
   /**
    * Loads the model.
-   * @throws JudgeError `encoder` with file, finding and remedy
+   * @throws JudgeError `encoder` with file, finding and remedy; `encoder_down` for what may pass: then it may
+   *   be started again
    */
   start(): Promise<void>;
+  /**
+   * Runs a proof on whatever gives hidden states, and again on what comes back or takes over, before any
+   * result of it is given out.
+   * @returns ends it
+   * @throws what the proof throws
+   */
+  admit(proof: Proof): Promise<() => void>;
   /**
    * Where more is asked than can be done, texts come back as JudgeError `overloaded`.
    * @throws JudgeError `encoder_down` when the encoder is not up, or died twice under this call;

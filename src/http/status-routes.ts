@@ -13,7 +13,12 @@ export const Model = z.strictObject({
 export const ModelList = z.strictObject({ object: z.literal("list"), data: z.array(Model) });
 
 export const Health = z.strictObject({ status: z.literal("ok") });
-export const Readiness = z.strictObject({ ready: z.boolean(), judges: z.record(z.string(), z.boolean()) });
+export const Readiness = z.strictObject({
+  ready: z.boolean(),
+  judges: z.record(z.string(), z.boolean()),
+  /** of judges that are not ready */
+  reasons: z.record(z.string(), z.string()),
+});
 
 export function statusRoutes(service: Service): Route[] {
   return [...modelRoutes(service), ...healthRoutes(service), reloadRoute(service)];
@@ -85,7 +90,11 @@ function healthRoutes({ judges, draining, metrics, metricsNeedKey }: Service): R
         const registry = judges.current;
         const ready = registry.ready && !draining();
         const readiness = registry.judges.map((judge) => [judge.id, judge.ready]);
-        return context.json({ ready, judges: Object.fromEntries(readiness) }, ready ? 200 : 503);
+        const reasons = registry.judges.flatMap(({ id, ready: isReady, fault }) =>
+          isReady || fault === null ? [] : [[id, withoutPaths(fault.finding)]],
+        );
+        const answer = { ready, judges: Object.fromEntries(readiness), reasons: Object.fromEntries(reasons) };
+        return context.json(answer, ready ? 200 : 503);
       },
     },
     {

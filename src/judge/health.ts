@@ -17,6 +17,8 @@ export interface HealthParts {
 export interface Health {
   /** whether answers come out, as far as is known */
   readonly isGood: boolean;
+  /** what stands in their way; null while they come out */
+  readonly fault: JudgeError | null;
   /** A text has its answer. */
   answered(): void;
   /** A text has none. */
@@ -37,6 +39,7 @@ export function createHealth({ probe, deadlineMs, clock, onChange, pauseMs = 100
       found: `no answer comes out within ${probeMs} ms, not even to a text that is known`,
     });
   let isGood = true;
+  let fault: JudgeError | null = null;
   let isProbing = false;
   let isClosed = false;
   let errorsInARow = 0;
@@ -49,6 +52,7 @@ export function createHealth({ probe, deadlineMs, clock, onChange, pauseMs = 100
     answeredMs = clock();
     if (isGood || isClosed) return;
     isGood = true;
+    fault = null;
     clearTimeout(timer);
     onChange(null);
   }
@@ -58,6 +62,7 @@ export function createHealth({ probe, deadlineMs, clock, onChange, pauseMs = 100
     const isElsewhere = error.code === "encoder_down" || error.code === "overloaded";
     if (isElsewhere || answeredMs >= sinceMs || !isGood || isClosed) return;
     isGood = false;
+    fault = error;
     onChange(error);
   }
 
@@ -79,6 +84,9 @@ export function createHealth({ probe, deadlineMs, clock, onChange, pauseMs = 100
   return {
     get isGood() {
       return isGood;
+    },
+    get fault() {
+      return fault;
     },
     answered,
     failed({ code }) {

@@ -37,7 +37,7 @@ export interface JudgeParts {
   readonly acceptEncoder: string | null;
   /** what judges have found out already; shared by all of them */
   readonly cache: ProbabilityCache;
-  /** the forward shared by the judges of one encoder and view */
+  /** the run shared by the judges of one encoder and view */
   readonly sharedRuns: (encoder: Encoder, view: View) => SharedRun;
   readonly deadlineMs: number;
   /** milliseconds, monotonic */
@@ -64,6 +64,8 @@ export interface Judge
   > {
   /** true once `prepare` has passed, while the encoder is up and answers come out */
   readonly ready: boolean;
+  /** why it is not ready; null while it is */
+  readonly fault: JudgeError | null;
   /**
    * What the encoder, which has been started, reads of a text for this judge.
    * @throws JudgeError `checkpoint` when the two do not fit, `config` when max_tokens does not
@@ -71,7 +73,7 @@ export interface Judge
   view(): View;
   /**
    * Checks checkpoint against encoder and recomputes the selftest. The encoder has been started.
-   * @throws JudgeError `checkpoint` naming both sides
+   * @throws JudgeError `checkpoint` naming both sides; `encoder_down` when the encoder is
    */
   prepare(): Promise<void>;
   /**

@@ -20,12 +20,30 @@ export function createJudge(parts: JudgeParts): Judge {
   const { checkpoint, encoder, cache, clock } = parts;
   const { head } = checkpoint;
   const multiply = createSimdMultiply(matricesOf(head));
-  let prepared: { readonly run: SharedRun; readonly cacheScope: string } | null = null;
+  let prepared: { readonly run: SharedRun; readonly cacheScope: () => string } | null = null;
+  let endProof = () => {};
   const probe = createProbe({ ...parts, multiply });
   const health = createHealth({ ...parts, probe, onChange: parts.onHealth });
 
   function byOutput(values: Float64Array): Record<string, number> {
     return Object.fromEntries(head.outputNames.map((name, index) => [name, values[index]!]));
+  }
+
+  function notPrepared(): JudgeError {
+    return encoder.fault ?? new JudgeError("encoder_down", { found: "the judge has not been prepared yet" });
+  }
+
+  /** All that a result depends on beside its text. */
+  function scopeOf(view: View): () => string {
+    let source: string | null = null;
+    let scope = "";
+    return () => {
+      if (source !== encoder.scope) {
+        source = encoder.scope;
+        scope = JSON.stringify([checkpoint.hash, source, view]);
+      }
+      return scope;
+    };
   }
 
   /** @throws JudgeError naming the judge and its checkpoint */
@@ -34,7 +52,7 @@ export function createJudge(parts: JudgeParts): Judge {
       const view = prepareView(parts);
       await checkReading(parts, view);
       checkLayers(parts);
-      await runSelftest({ ...parts, multiply }, view);
+      endProof = await encoder.admit((source) => runSelftest({ ...parts, encoder: source, multiply }, view));
       return view;
     } catch (error) {
       const fault = asJudgeError(error);
@@ -68,7 +86,7 @@ export function createJudge(parts: JudgeParts): Judge {
   }
 
   function kept(text: string): Judgement | null {
-    const found = prepared && cache.find(prepared.cacheScope, text);
+    const found = prepared && cache.find(prepared.cacheScope(), text);
     return found ? judged(found, "hit", { queue: 0, tokenize: 0, prefill: 0, head: 0 }) : null;
   }
 
@@ -84,9 +102,9 @@ export function createJudge(parts: JudgeParts): Judge {
   async function judgeText(text: string, limits: Limits): Promise<Judgement> {
     const started = clock();
     try {
-      if (prepared === null)
-        throw new JudgeError("encoder_down", { found: "the judge has not been prepared yet" });
+      if (prepared === null) throw notPrepared();
       const { run, cacheScope } = prepared;
+      const scope = cacheScope();
       const { encoding, isShared, milliseconds } = await run.encode(text, limits);
       if (encoding instanceof JudgeError) throw encoding;
       const queue = Math.max(0, clock() - started - milliseconds.tokenize - milliseconds.prefill);
@@ -96,7 +114,8 @@ export function createJudge(parts: JudgeParts): Judge {
       if (!raw.every(Number.isFinite))
         throw new JudgeError("encoder_error", { found: "the head gave no number for these hidden states" });
       const found = { raw, tokens, truncated, unreadable };
-      cache.keep(cacheScope, text, found);
+      // a source that changed meanwhile may have given it or not
+      if (scope === cacheScope()) cache.keep(scope, text, found);
       health.answered();
       const stages = { queue, ...milliseconds, head: clock() - headStarted };
       return judged(found, isShared ? "shared" : "miss", stages);
@@ -143,13 +162,15 @@ export function createJudge(parts: JudgeParts): Judge {
     get ready() {
       return prepared !== null && encoder.up && health.isGood;
     },
+    get fault() {
+      return prepared === null ? notPrepared() : (encoder.fault ?? health.fault);
+    },
     view: () => prepareView(parts),
     async prepare() {
       const view = await checkedView();
       const shared = parts.sharedRuns(encoder, view);
       shared.want(requiredFeatures(head));
-      const cacheScope = JSON.stringify([checkpoint.hash, encoder.facts.hash, view]);
-      prepared = { run: shared, cacheScope };
+      prepared = { run: shared, cacheScope: scopeOf(view) };
     },
     async judge(texts, options = {}) {
       const known = texts.map((text) => (text === null ? abstained("no_user_text") : kept(text)));
@@ -158,6 +179,9 @@ export function createJudge(parts: JudgeParts): Judge {
       let next = 0;
       return known.map((judgement) => judgement ?? judgements[next++]!);
     },
-    close: health.close,
+    close() {
+      endProof();
+      health.close();
+    },
   };
 }

@@ -1,5 +1,5 @@
 // The selftest of a checkpoint: its files, token ids and probabilities come out again.
-import type { Encoding, Tokens } from "../encoder/encoder.js";
+import type { Encoding, ProofSource, Tokens } from "../encoder/encoder.js";
 import type { View } from "../encoder/view.js";
 import { asJudgeError, JudgeError } from "../errors.js";
 import { probabilities, requiredFeatures } from "../head/head.js";
@@ -7,7 +7,8 @@ import type { Multiply } from "../head/multiply.js";
 import type { JudgeParts } from "./judge-parts.js";
 
 /** A checkpoint on an encoder that has been started. */
-export type Subject = Pick<JudgeParts, "id" | "checkpoint" | "encoder"> & {
+export type Subject = Pick<JudgeParts, "id" | "checkpoint"> & {
+  readonly encoder: ProofSource;
   /** the product that is served with; absent: the usual one */
   readonly multiply?: Multiply;
 };

@@ -48,6 +48,13 @@ export interface Log {
     reason: string | null;
     retryMs: number;
   }): void;
+  /** As before, for another reason. */
+  encoderStillDown(entry: { encoder: string; reason: string; retryMs: number }): void;
+  /** The judges on an encoder wait for it: it is started until it is there. */
+  encoderAwaited(entry: { encoder: string; reason: string }): void;
+  /** One of several servers behind an encoder is asked, or is asked no more. */
+  serverUp(entry: { encoder: string; server: string }): void;
+  serverDown(entry: { encoder: string; server: string; reason: string }): void;
   /** The encoder works, but something about it should be changed. */
   encoderWarning(entry: { encoder: string; finding: string }): void;
   /** Hidden-state files that nobody fetched were removed; `names`: some of them. */
@@ -94,6 +101,10 @@ export function createLog(target: LineTarget, level: LogLevel): Log {
     judgeAnswers: (entry) => now("info", snake(entry), "judge ready: answers come out again"),
     encoderUp: (entry) => now("info", snake(entry), "encoder up"),
     encoderDown: (entry) => now("error", snake(entry), "encoder down"),
+    encoderStillDown: (entry) => now("error", snake(entry), "encoder still down"),
+    encoderAwaited: (entry) => now("error", snake(entry), "encoder awaited: its judges are not ready"),
+    serverUp: (entry) => now("info", entry, "vLLM server up"),
+    serverDown: (entry) => now("error", entry, "vLLM server down"),
     encoderWarning: (entry) => now("warn", snake(entry), "encoder warning"),
     swept: (entry) => now("warn", entry, "stale hidden-state files removed"),
     judgeReady: (entry) => now("info", snake(entry), "judge ready"),

@@ -52,6 +52,12 @@ export interface Metrics {
   bodyWaited(): void;
   encoderRestarted(encoder: string): void;
   encoderUp(encoder: string, up: boolean): void;
+  /** The encoder serves nobody any more. */
+  encoderGone(encoder: string): void;
+  /** @param server name and port */
+  serverUp(encoder: string, server: string, up: boolean): void;
+  /** Records what lies in the folder of a vLLM encoder. */
+  hiddenStateBytes(encoder: string, bytes: number): void;
   /** Records a run of so many texts. */
   encoderRun(encoder: string, texts: number): void;
   /** The text that Prometheus scrapes. */
@@ -134,6 +140,13 @@ export function createMetrics(): Metrics {
     described("encoder_restarts_total", "Encoder processes that died and were started again.", "encoder"),
   );
   const up = new Gauge(described("encoder_up", "1 while the encoder can encode.", "encoder"));
+  const servers = new Gauge(
+    described("encoder_server_up", "1 while results of this vLLM server are used.", "encoder", "server"),
+  );
+  const folderBytes = new Gauge(
+    described("hidden_state_bytes", "Hidden states that lie in the folder of a vLLM encoder.", "encoder"),
+  );
+  const serversOf = new Map<string, Set<string>>();
   const batchTexts = new Histogram({
     ...described("batch_texts", "Texts of one run of an encoder in this machine.", "encoder"),
     buckets: textBuckets,
@@ -178,6 +191,17 @@ export function createMetrics(): Metrics {
     encoderRestarted: (encoder) => restarts.inc({ encoder }),
     encoderRun: (encoder, texts) => batchTexts.observe({ encoder }, texts),
     encoderUp: (encoder, isUp) => up.set({ encoder }, isUp ? 1 : 0),
+    encoderGone(encoder) {
+      up.set({ encoder }, 0);
+      folderBytes.remove({ encoder });
+      for (const server of serversOf.get(encoder) ?? []) servers.remove({ encoder, server });
+      serversOf.delete(encoder);
+    },
+    serverUp(encoder, server, isUp) {
+      serversOf.set(encoder, (serversOf.get(encoder) ?? new Set()).add(server));
+      servers.set({ encoder, server }, isUp ? 1 : 0);
+    },
+    hiddenStateBytes: (encoder, bytes) => folderBytes.set({ encoder }, bytes),
   };
 
   return {

@@ -21,7 +21,7 @@ export function encoderRuntime({ threads, processes, batches }: Config["runtime"
 }
 
 /** What an encoder tells of itself; `process` is the number of one of its several processes. */
-interface EncoderEvents extends Pick<VllmEvents, "warning" | "swept"> {
+interface EncoderEvents extends Omit<VllmEvents, "up" | "down"> {
   up(
     facts: { readonly device: string },
     how: { restarts: number; loadMs: number; process?: number | null },
@@ -30,7 +30,15 @@ interface EncoderEvents extends Pick<VllmEvents, "warning" | "swept"> {
   run?(texts: number): void;
 }
 
-const silent: EncoderEvents = { up() {}, down() {}, warning() {}, swept() {} };
+const silent: EncoderEvents = {
+  up() {},
+  down() {},
+  warning() {},
+  swept() {},
+  stillDown() {},
+  server() {},
+  folderBytes() {},
+};
 
 /** An encoder, not started; without `events`, as for a command, nobody is told of what happens to it. */
 export function composeEncoder(
@@ -51,7 +59,8 @@ function vllmParts(
   events: VllmEvents,
 ): VllmEncoderParts {
   const { path: folder, model: modelName, requestTimeoutMs: timeoutMs, ...settings } = config;
-  return { ...settings, modelName, folder, timeoutMs, queueLimit, events };
+  const { hiddenStatesMaxBytes: maxFolderBytes } = config;
+  return { ...settings, modelName, folder, timeoutMs, maxFolderBytes, queueLimit, events };
 }
 
 /** What stands behind an encoder, looked at before it is started; nothing for one of this machine. */
@@ -74,6 +83,8 @@ export function observedEncoder(
   { log, metrics }: Observers,
 ): Encoder {
   const { id } = config;
+  // then the encoder's own lines say it
+  const isAlone = config.type === "onnx" || config.baseUrls.length === 1;
   const encoder = composeEncoder(config, runtime, {
     up({ device }, { process = null, restarts, loadMs }) {
       metrics.encoderUp(id, true);
@@ -100,6 +111,18 @@ export function observedEncoder(
     },
     swept(removed) {
       log.swept({ encoder: id, ...removed });
+    },
+    stillDown({ retryMs, reason }) {
+      log.encoderStillDown({ encoder: id, reason: withoutPaths(reason), retryMs });
+    },
+    server({ host, isServing, reason }) {
+      metrics.serverUp(id, host, isServing);
+      if (isAlone) return;
+      if (isServing) log.serverUp({ encoder: id, server: host });
+      else log.serverDown({ encoder: id, server: host, reason: withoutPaths(reason ?? "") });
+    },
+    folderBytes(bytes) {
+      metrics.hiddenStateBytes(id, bytes);
     },
   });
   return encoder;

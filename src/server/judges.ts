@@ -7,7 +7,7 @@ import type { Config } from "../config/config.js";
 import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
-import { JudgeError, withoutPaths } from "../errors.js";
+import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
 import { abstainReasons } from "../judge/abstention-reasons.js";
 import { createJudge } from "../judge/judge.js";
 import type { Judge, JudgeParts } from "../judge/judge-parts.js";
@@ -17,8 +17,9 @@ import { createSharedRuns } from "../judge/shared-runs.js";
 import type { Log } from "../observe/log.js";
 import type { Envelope } from "../prompt/envelope.js";
 import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
-import { type LoadLimits, loadStep, startEncoder } from "./load-step.js";
+import { type LoadLimits, loadStep } from "./load-step.js";
 import type { Observers } from "./observers.js";
+import { createStart, startLate } from "./start-judges.js";
 
 /** An encoder, and what it was made from. */
 export interface BuiltEncoder {
@@ -40,8 +41,14 @@ export interface Judges {
    * @throws JudgeError with the first fault, or the first step that takes too long, one line; the signal's
    *   reason
    */
-  start(signal?: AbortSignal): Promise<void>;
+  start(how?: StartOptions): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly signal?: AbortSignal;
+  /** whether judges may come later whose encoder is down: they are started when it is up */
+  readonly isPatient?: boolean;
 }
 
 /** What judges can be built on. */
@@ -102,6 +109,8 @@ export async function composeJudges(
     reasons: abstainReasons,
   });
   let hasStarted = false;
+  const closing = new AbortController();
+  const startOn = createStart({ judges, fresh, timeoutMs });
   return {
     config,
     get started() {
@@ -109,19 +118,34 @@ export async function composeJudges(
     },
     registry: createRegistry([first, ...rest], config.defaultJudge),
     encoders,
-    async start(signal) {
-      const limits: LoadLimits = { timeoutMs, signal };
+    async start({ signal, isPatient = false } = {}) {
       const started = clock();
-      const prepare = (judge: Judge) => {
-        const step = { code: "checkpoint", late: `judge ${judge.id} has not passed its selftest` } as const;
-        return loadStep(step, limits, () => judge.prepare());
-      };
-      await Promise.all(fresh.map(({ encoder }) => startEncoder(encoder, limits)));
-      await Promise.all(judges.map(prepare));
+      const late: BuiltEncoder[] = [];
+      await Promise.all(
+        encoders.map((built) =>
+          startOn(built, signal).catch((error) => {
+            if (!isPatient || asJudgeError(error).code !== "encoder_down") throw error;
+            late.push(built);
+          }),
+        ),
+      );
       hasStarted = true;
-      for (const judge of judges) logReady(judge, clock() - started, observers.log);
+      const ready = (built: BuiltEncoder) => {
+        const own = judges.filter(({ encoder }) => encoder === built.encoder);
+        for (const judge of own) logReady(judge, clock() - started, observers.log);
+      };
+      for (const built of encoders.filter((each) => !late.includes(each))) ready(built);
+      for (const built of late)
+        void startLate({
+          start: () => startOn(built, closing.signal),
+          onFault(reason) {
+            observers.log.encoderAwaited({ encoder: built.config.id, reason: withoutPaths(reason) });
+          },
+          signal: closing.signal,
+        }).then((isStarted) => isStarted && ready(built));
     },
     async close() {
+      closing.abort(new JudgeError("encoder_down", { found: "the judges are not in service any more" }));
       for (const judge of judges) judge.close();
       await Promise.all(encoders.map(({ encoder }) => encoder.close()));
     },

@@ -102,7 +102,7 @@ export function createReloader({ first, readConfig, compose, log, onEncoderGone 
   async function load(signal: AbortSignal): Promise<Judges> {
     const next = await compose(readConfig(judges.config), judges.encoders, signal);
     try {
-      await next.start(signal);
+      await next.start({ signal });
       signal.throwIfAborted();
       alive.add(next);
       return next;

@@ -82,7 +82,7 @@ export async function startServer(
   const paths = () => watchedFiles(readConfig, watched?.configFile);
   const first = watched === undefined ? "" : await stampOf(await paths());
   const judges = await compose(config, []);
-  const onEncoderGone = (id: string) => observers.metrics.encoderUp(id, false);
+  const onEncoderGone = (id: string) => observers.metrics.encoderGone(id);
   const reloader = createReloader({ first: judges, readConfig, compose, log, onEncoderGone });
   let isDraining = false;
   const watching = new AbortController();
@@ -103,7 +103,7 @@ export async function startServer(
       if (server.keys.length === 0 && !listening.isLoopback) log.open({ host: server.host });
       if (maxConnections < server.maxConnections) log.connectionsLowered({ maxConnections });
       if (server.corsOrigins.includes("*")) log.openToPages();
-      await judges.start();
+      await judges.start({ isPatient: true });
       const { signal } = watching;
       if (watched !== undefined) void watch({ paths, first, load: reloader.reload, signal });
     },

@@ -19,6 +19,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serializeSafetensors } from "../../src/checkpoint/safetensors.js";
 import type { EncodeOptions, Encoder } from "../../src/encoder/encoder.js";
+import type { VllmEncoderParts } from "../../src/encoder/vllm/parts.js";
 import type { Swept } from "../../src/encoder/vllm/sweep.js";
 import { JudgeError } from "../../src/errors.js";
 import { fixturePath } from "../support/fixtures.js";
@@ -30,11 +31,12 @@ import {
   options,
   until,
   vllmEncoder,
+  vllmEvents,
   vllmFolders,
   withVllm,
 } from "../support/vllm/encoder.js";
 import { fileOf, hiddenSize } from "../support/vllm/files.js";
-import { startVllmServer } from "../support/vllm/server.js";
+import { startVllmServer, type VllmServer } from "../support/vllm/server.js";
 
 /** As a server leaves it for one token. */
 const hiddenStatesFile = fileOf(new Float32Array(capturedLayers.length * hiddenSize).fill(1), [1], {
@@ -42,72 +44,113 @@ const hiddenStatesFile = fileOf(new Float32Array(capturedLayers.length * hiddenS
   dtype: "F32",
 });
 
+/** Servers and an encoder on all of them, once each has been proved. */
+async function withSeveral(
+  count: number,
+  changes: Partial<VllmEncoderParts>,
+  work: (subject: { encoder: Encoder; servers: VllmServer[]; down: string[] }) => Promise<void>,
+): Promise<void> {
+  const folders = vllmFolders();
+  const start = () => startVllmServer({ ...folders, layers: capturedLayers });
+  const servers = await Promise.all(Array.from({ length: count }, start));
+  const serving = new Set<string>();
+  const down: string[] = [];
+  const encoder = vllmEncoder({
+    url: "",
+    root: folders.root,
+    layers: capturedLayers,
+    baseUrls: servers.map(({ url }) => url),
+    events: vllmEvents({
+      server({ host, isServing, reason }) {
+        if (isServing) serving.add(host);
+        else down.push(`${servers.findIndex(({ url }) => url.includes(host))}: ${reason}`);
+      },
+    }),
+    ...changes,
+  });
+  try {
+    await encoder.start();
+    await until(() => serving.size === count, "each server has been proved");
+    await work({ encoder, servers, down });
+  } finally {
+    await encoder.close();
+    await Promise.all(servers.map((server) => server.close()));
+    folders.remove();
+  }
+}
+
+/** How often a server was asked for what `encodeOne` asks for. */
+async function askedOne(encoder: Encoder, { requests }: VllmServer): Promise<number> {
+  const [tokens] = await encoder.tokenize(["What is 7326 - 147?"], options.view);
+  assert.ok(!(tokens instanceof JudgeError));
+  return requests.filter(({ ids }) => ids.join() === tokens!.ids.join()).length;
+}
+
 test("servers are tried in turn, and the one that answered is asked first", async () => {
-  await withVllm({}, async ({ server, folders }) => {
-    const second = await startVllmServer({ ...folders, layers: capturedLayers });
-    const encoder = vllmEncoder({
-      url: "",
-      root: folders.root,
-      layers: capturedLayers,
-      baseUrls: [server.url, second.url],
-    });
-    try {
-      await encoder.start();
-      assert.equal(second.requests.length, 0);
-      const wanted = await encodeOne(encoder);
-      server.fault = "500";
-      const asked = server.requests.length;
-      assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
-      assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
-      assert.equal(server.requests.length, asked + 1);
-      assert.equal(second.requests.length, 2);
-      assert.ok(encoder.up);
-    } finally {
-      await encoder.close();
-      await second.close();
-    }
+  await withSeveral(2, {}, async ({ encoder, servers: [first, second] }) => {
+    const wanted = await encodeOne(encoder);
+    assert.deepEqual([await askedOne(encoder, first!), await askedOne(encoder, second!)], [1, 0]);
+    first!.fault = "500";
+    assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
+    assert.deepEqual((await encodeOne(encoder)).pooled, wanted.pooled);
+    assert.deepEqual([await askedOne(encoder, first!), await askedOne(encoder, second!)], [2, 2]);
+    assert.ok(encoder.up);
   });
 });
 
-test("servers that are down, hung or refuse are passed over within the time of one call, and the one that answers stays first", async () => {
-  await withVllm({}, async ({ server, folders }) => {
-    const [refusing, hung] = [
-      await startVllmServer({ ...folders, layers: capturedLayers }),
-      await startVllmServer({ ...folders, layers: capturedLayers }),
-    ];
-    const down = "http://127.0.0.1:9/v1";
-    const encoder = vllmEncoder({
-      url: "",
-      root: folders.root,
-      layers: capturedLayers,
-      timeoutMs: 200,
-      baseUrls: [down, refusing.url, hung.url, server.url],
-    });
-    try {
-      await encoder.start();
-      refusing.fault = "429";
-      hung.fault = "hung";
-      const before = [refusing.requests.length, hung.requests.length];
-      const started = performance.now();
-      await encodeOne(encoder);
-      const waited = performance.now() - started;
-      assert.ok(waited >= 195 && waited < 1000, `took ${waited} ms`);
-      await encodeOne(encoder);
-      assert.deepEqual(
-        [refusing.requests.length, hung.requests.length],
-        before.map((count) => count + 1),
-      );
-      server.fault = "500";
-      const { code } = await faultOf(encoder);
-      assert.equal(code, "overloaded");
-      const signal = AbortSignal.timeout(50);
-      await assert.rejects(encoder.encode(["a"], { ...options, signal }), { name: "TimeoutError" });
-      await until(() => hung.load.now === 0, "the hung request has ended");
-    } finally {
-      await encoder.close();
-      await refusing.close();
-      await hung.close();
-    }
+test("servers that hang or refuse are passed over within the time of one call, and the one that answers stays first", async () => {
+  await withSeveral(3, { timeoutMs: 200 }, async ({ encoder, servers }) => {
+    const [refusing, hung, server] = servers as [VllmServer, VllmServer, VllmServer];
+    refusing.fault = "429";
+    hung.fault = "hung";
+    const started = performance.now();
+    await encodeOne(encoder);
+    const waited = performance.now() - started;
+    assert.ok(waited >= 195 && waited < 1000, `took ${waited} ms`);
+    await encodeOne(encoder);
+    const asked = servers.map((each) => askedOne(encoder, each));
+    assert.deepEqual(await Promise.all(asked), [1, 1, 2]);
+    server.fault = "500";
+    const { code } = await faultOf(encoder);
+    assert.equal(code, "overloaded");
+    await until(() => hung.load.now === 0, "the hung request has ended");
+  });
+});
+
+test("a server that hangs costs a request its share of the time only, and after some it is asked no more", async () => {
+  await withSeveral(2, { timeoutMs: 10_000 }, async ({ encoder, servers: [first, second], down }) => {
+    const wanted = await encodeOne(encoder);
+    first!.fault = "hung";
+    const ask = async () => {
+      const expiresAt = performance.now() + 300;
+      const { encodings } = await encoder.encode(["What is 7326 - 147?"], {
+        ...options,
+        expiresAt: () => expiresAt,
+      });
+      return encodings[0] instanceof JudgeError ? encodings[0].message : encodings[0]!.pooled;
+    };
+    // all at once: the second is preferred only once it has answered
+    const answers = await Promise.all(Array.from({ length: 4 }, ask));
+    for (const answer of answers) assert.deepEqual(answer, wanted.pooled);
+    assert.equal(down.length, 1);
+    assert.match(down[0]!, /^0: the vLLM server gave no reply within 1[45]\d ms; see its own log/);
+    const asked = await askedOne(encoder, first!);
+    second!.fault = "500";
+    assert.match(String(await ask()), /answered 500/);
+    assert.equal(await askedOne(encoder, first!), asked, "the hung one is not asked");
+  });
+});
+
+test("with hedge the next server is asked when the first is slower than usual, and the first answer counts", async () => {
+  await withSeveral(2, { hedge: true }, async ({ encoder, servers: [first, second] }) => {
+    for (let round = 0; round < 25; round++) await encodeOne(encoder);
+    const before = await askedOne(encoder, second!);
+    first!.fault = "hung";
+    const started = performance.now();
+    await encodeOne(encoder);
+    assert.ok(performance.now() - started < 1000, "long before its time is up");
+    assert.equal(await askedOne(encoder, second!), before + 1);
+    await until(() => first!.load.now === 0, "the request that was overtaken has ended");
   });
 });
 
@@ -183,12 +226,11 @@ test("close ends what is under way with encoder_down", async () => {
 
 test("a server that goes takes the encoder down, and up again when it comes back", async () => {
   const told: string[] = [];
-  const events = {
-    up: (_: object, { restarts }: { restarts: number }) => void told.push(`up ${restarts}`),
-    down: ({ reason }: { reason: string }) => void told.push(`down: ${reason}`),
-    warning: (finding: string) => void told.push(finding),
-    swept() {},
-  };
+  const events = vllmEvents({
+    up: (_, { restarts }) => void told.push(`up ${restarts}`),
+    down: ({ reason }) => void told.push(`down: ${reason}`),
+    warning: (finding) => void told.push(finding),
+  });
   await withVllm({ events }, async ({ encoder, server, folders }) => {
     const wanted = await encodeOne(encoder);
     await server.close();
@@ -205,8 +247,9 @@ test("a server that goes takes the encoder down, and up again when it comes back
       await back.close();
     }
   });
-  const down = "down: no vLLM server answers; check base_url and the server's own log";
-  assert.deepEqual(told, ["up 0", down, "up 1"]);
+  assert.equal(told.length, 3);
+  assert.deepEqual([told[0], told[2]], ["up 0", "up 1"]);
+  assert.match(told[1]!, /^down: the vLLM server cannot be asked: .* \(ECONN(REFUSED|RESET)\); /);
 });
 
 test("a text that is longer than the server takes fails alone, and says what to lower", async () => {
@@ -285,12 +328,15 @@ test("a start is refused in one line that names the encoder", async () => {
       [{ hiddenStatesRoot: outside }, /outside hidden_states_root/],
       [{ servedModel: "other" }, /does not know the model/],
       [{ capturedLayers: [0, 1, 4] }, /of 2 layers, captured_layers names 3/],
-      [{ baseUrls: ["http://127.0.0.1:9/v1"] }, /no vLLM server answers/],
+      [{ baseUrls: ["http://127.0.0.1:9/v1"] }, /connection refused \(ECONNREFUSED\); start the server/],
+      [{ baseUrls: [server.url.replace("/v1", "")] }, /no such path under base_url \(404\); end base_url/],
+      [{ baseUrls: [server.url.replace("http", "https")] }, /speaks no TLS \(\w+\); write http:\/\//],
     ] as const) {
       const encoder = vllmEncoder({ ...given, ...changes });
       await assert.rejects(encoder.start(), (error) => {
         assert.ok(error instanceof JudgeError);
-        assert.equal(error.code, "encoder");
+        const mayPass = /refused|TLS/.test(error.message);
+        assert.equal(error.code, mayPass ? "encoder_down" : "encoder");
         assert.match(error.message, /^encoder far: /);
         assert.match(error.message, message);
         return true;
@@ -311,12 +357,7 @@ test("a folder that others can enter is warned of, once", async () => {
     ] as const) {
       chmodSync(folders.root, mode);
       const warnings: string[] = [];
-      const events = {
-        up() {},
-        down() {},
-        warning: (finding: string) => void warnings.push(finding),
-        swept() {},
-      };
+      const events = vllmEvents({ warning: (finding) => void warnings.push(finding) });
       const encoder = vllmEncoder({ url: server.url, root: folders.root, layers: capturedLayers, events });
       await encoder.start();
       await encoder.close();
@@ -338,12 +379,7 @@ test("captured layers in another order than rising are warned of at the start, o
     const folders = vllmFolders();
     const server = await startVllmServer({ ...folders, layers });
     const warnings: string[] = [];
-    const events = {
-      up() {},
-      down() {},
-      warning: (finding: string) => void warnings.push(finding),
-      swept() {},
-    };
+    const events = vllmEvents({ warning: (finding) => void warnings.push(finding) });
     const encoder = vllmEncoder({ url: server.url, root: folders.root, layers, events });
     try {
       await encoder.start();
@@ -372,12 +408,10 @@ function leaveOld(folder: string, files: Readonly<Record<string, Uint8Array>>): 
 test("stale files of the server are swept and told, and a folder that is gone ends nothing", async () => {
   const warnings: string[] = [];
   const swept: Swept[] = [];
-  const events = {
-    up() {},
-    down() {},
-    warning: (finding: string) => void warnings.push(finding),
-    swept: (removed: Swept) => void swept.push(removed),
-  };
+  const events = vllmEvents({
+    warning: (finding) => void warnings.push(finding),
+    swept: (removed) => void swept.push(removed),
+  });
   await withVllm({ sweepIntervalMs: 20, staleMs: 5000, events }, async ({ encoder, folders: { root } }) => {
     leaveOld(root, {
       "cmpl-a-0-1b2c3d4e.safetensors": hiddenStatesFile,
@@ -407,7 +441,7 @@ test("stale files of the server are swept and told, and a folder that is gone en
 
 test("a sweep leaves what is not provably the server's", async () => {
   const swept: Swept[] = [];
-  const events = { up() {}, down() {}, warning() {}, swept: (removed: Swept) => void swept.push(removed) };
+  const events = vllmEvents({ swept: (removed) => void swept.push(removed) });
   await withVllm({ sweepIntervalMs: 20, staleMs: 5000, events }, async ({ folders: { root, outside } }) => {
     const weights = serializeSafetensors([
       ["weight", { dtype: "F32", shape: [1], data: new Uint8Array(4) }],

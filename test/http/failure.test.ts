@@ -39,7 +39,8 @@ test("before the selftest has passed: ready is 503, health is 200, requests abst
     assert.equal((await fetch(`${server.url}/health`)).status, 200);
     const ready = await fetch(`${server.url}/ready`);
     assert.equal(ready.status, 503);
-    assert.deepEqual(await ready.json(), { ready: false, judges: { tiny: false } });
+    const reasons = { tiny: "no process of encoder tiny runs" };
+    assert.deepEqual(await ready.json(), { ready: false, judges: { tiny: false }, reasons });
     const response = await server.post("/v1/chat/completions", chat("Hi"));
     assert.equal(response.headers.get("x-prefill-judge-abstained"), "encoder_down");
     const { verdict } = await readCompletion(response);

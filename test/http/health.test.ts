@@ -79,8 +79,10 @@ accept_encoder = "tiny"
         assert.equal(await ask(server), "encoder_error");
         assert.equal(await readyStatus(server), 200);
         await untilReady(server, 503, async () => assert.equal(await ask(server), "encoder_error"));
-        const ready = await (await fetch(`${server.url}/ready`)).json();
-        assert.deepEqual(ready, { ready: false, judges: { tiny: false } });
+        const ready = (await (await fetch(`${server.url}/ready`)).json()) as Record<string, unknown>;
+        const reasons = ready.reasons as { tiny: string };
+        assert.deepEqual(ready, { ready: false, judges: { tiny: false }, reasons });
+        assert.match(`${reasons.tiny}; `, finding);
         const [silent] = linesOf(server, "judge not ready: no answers come out");
         const [first] = linesOf(server, "fault");
         for (const line of [silent, first]) {

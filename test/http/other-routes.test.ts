@@ -72,7 +72,7 @@ describe("other routes", () => {
     assert.deepEqual(await (await fetch(`${server.url}/health`)).json(), { status: "ok" });
     const ready = await fetch(`${server.url}/ready`);
     assert.equal(ready.status, 200);
-    assert.deepEqual(await ready.json(), { ready: true, judges: { tiny: true } });
+    assert.deepEqual(await ready.json(), { ready: true, judges: { tiny: true }, reasons: {} });
   });
 
   for (const [name, path, body, code, param] of [

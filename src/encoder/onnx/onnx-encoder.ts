@@ -107,11 +107,18 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
     });
   }
 
-  return {
+  const encoder: OnnxEncoder = {
     id: parts.id,
     modelName: parts.modelName,
     get up() {
       return processes.upCount > 0;
+    },
+    get fault() {
+      if (processes.upCount > 0) return null;
+      return new JudgeError("encoder_down", { found: `no process of encoder ${parts.id} runs` });
+    },
+    get scope() {
+      return facts?.hash ?? "";
     },
     get pids() {
       return processes.pids;
@@ -127,6 +134,11 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
       });
       const limit = limitWarning(facts);
       if (limit !== null) parts.events.warning?.(limit);
+    },
+    // a process that is started again loads the same files, or ends
+    async admit(proof) {
+      await proof(encoder);
+      return () => {};
     },
     async encode(texts, options) {
       const shortened = shorten(texts, options.view);
@@ -145,4 +157,5 @@ export function createOnnxEncoder(parts: OnnxEncoderParts): OnnxEncoder {
       await closing;
     },
   };
+  return encoder;
 }

@@ -1,4 +1,4 @@
-// Asks vLLM servers in turn for one prefill: token ids in, the path of a file out. Opens no file.
+// Asks one vLLM server: token ids in, the path of a file out. Opens no file, and waits as long as its signal.
 import {
   Agent as HttpAgent,
   type IncomingMessage,
@@ -7,18 +7,15 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import * as z from "zod";
-import { withTimeout } from "../../abort.js";
 import { JudgeError } from "../../errors.js";
 import { parseReply, refusalOf } from "./reply.js";
+import { connectionLost } from "./server-faults.js";
 
 export interface ClientParts {
-  /** such as `http://127.0.0.1:8000/v1`, tried in turn */
-  readonly baseUrls: readonly string[];
   /** the model's name on the server */
   readonly servedModel: string;
   readonly apiKey: string | null;
-  /** how long one server may take for one reply */
-  readonly timeoutMs: number;
+  /** sockets at most */
   readonly maxInFlight: number;
 }
 
@@ -28,16 +25,27 @@ export interface ServedModel {
   readonly contextLength: number | null;
 }
 
+export interface Prefilled {
+  /** of the file, as the server names it, unchecked */
+  readonly path: string;
+  /** of the server's configuration; null where it tells none */
+  readonly fingerprint: string | null;
+}
+
 export interface Client {
+  /** name and port of the server, for messages */
+  readonly host: string;
   /**
    * One prefill.
-   * @returns the path that the server names, unchecked
-   * @throws JudgeError `encoder_down` when no server answers; `encoder_error` for what a server refuses;
-   *   `overloaded` when all that answer are; `signal.reason` when aborted
+   * @param id becomes a part of the file's name
+   * @throws JudgeError `encoder_down` when the server does not answer, as a ServerLost where the
+   *   connection was lost; `encoder_error` for what it refuses; `overloaded`; `signal.reason` when aborted
    */
-  prefill(ids: readonly number[], signal: AbortSignal): Promise<string>;
+  prefill(ids: readonly number[], id: string, signal: AbortSignal): Promise<Prefilled>;
   /** What the server offers. Fails as above. */
   models(signal: AbortSignal): Promise<ServedModel[]>;
+  /** The server's own token ids of a text, special tokens included. Fails as above. */
+  tokenize(text: string, signal: AbortSignal): Promise<number[]>;
   /** Ends every socket. */
   close(): void;
 }
@@ -45,95 +53,79 @@ export interface Client {
 const maxReplyBytes = 1 << 20;
 /** Below the 5 seconds after which the server ends idle sockets, so that none is reused just as it ends. */
 const idleSocketMs = 4000;
-const Reply = z.looseObject({
+const PrefillReply = z.looseObject({
   kv_transfer_params: z.looseObject({ hidden_states_path: z.string().min(1) }),
+  system_fingerprint: z.string().nullish().catch(null),
 });
 const ModelsReply = z.looseObject({
   data: z.array(z.looseObject({ id: z.string(), max_model_len: z.int().positive().nullish() })),
 });
+const TokenizeReply = z.looseObject({ tokens: z.array(z.int().nonnegative()) });
 
-export function createClient(parts: ClientParts): Client {
-  const { baseUrls, servedModel, apiKey } = parts;
-  const options = { keepAlive: true, maxSockets: parts.maxInFlight, timeout: idleSocketMs };
-  const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
-  const late = () =>
-    new JudgeError("encoder_down", {
-      found: `the vLLM server gave no reply within ${parts.timeoutMs} ms`,
-      remedy: "see its own log, or raise request_timeout_ms",
-    });
-  /** the server that answered last is asked first */
-  let preferred = 0;
+/** @param baseUrl such as `http://127.0.0.1:8000/v1` */
+export function createClient(baseUrl: string, { servedModel, apiKey, maxInFlight }: ClientParts): Client {
+  const base = baseUrl.replace(/\/+$/, "");
+  const isTls = base.startsWith("https:");
+  const settings = { keepAlive: true, maxSockets: maxInFlight, timeout: idleSocketMs };
+  const agent = isTls ? new HttpsAgent(settings) : new HttpAgent(settings);
+  const send = isTls ? requestHttps : requestHttp;
 
-  /** The JSON of a reply with status 200. */
+  /** The JSON of a reply with status 200; null for what is no JSON. */
   async function ask(
-    baseUrl: string,
-    path: string,
-    body: string | null,
+    url: string,
+    body: object | null,
     signal: AbortSignal,
+    more: Readonly<Record<string, string>> = {},
   ): Promise<unknown> {
-    const url = new URL(`${baseUrl.replace(/\/+$/, "")}${path}`);
-    const agent = agents[url.protocol as keyof typeof agents];
-    const send = url.protocol === "https:" ? requestHttps : requestHttp;
+    const text = body === null ? null : JSON.stringify(body);
     const headers = {
-      ...(body !== null && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+      ...(text !== null && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
       ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
+      ...more,
     };
-    const method = body === null ? "GET" : "POST";
-    const { status, text } = await exchange(send, url, { method, agent, headers, signal }, body);
-    if (status !== 200) throw refusalOf(status, text, path);
-    return parseReply(text);
-  }
-
-  /** Asks the servers in turn until one answers. */
-  async function askInTurn(path: string, body: string | null, signal: AbortSignal): Promise<unknown> {
-    let fault: unknown;
-    for (let turn = 0; turn < baseUrls.length; turn++) {
-      const index = (preferred + turn) % baseUrls.length;
-      try {
-        const reply = await withTimeout(parts.timeoutMs, late, signal, (limited) =>
-          ask(baseUrls[index]!, path, body, limited),
-        );
-        preferred = index;
-        return reply;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof JudgeError && error.code === "encoder_error") throw error;
-        // "overloaded" outlives "down": that server will answer again
-        if (!(fault instanceof JudgeError && fault.code === "overloaded")) fault = error;
-      }
+    const method = text === null ? "GET" : "POST";
+    try {
+      const reply = await exchange(send, new URL(url), { method, agent, headers, signal }, text);
+      if (reply.status !== 200) throw refusalOf(reply.status, reply.text);
+      return parseReply(reply.text);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof JudgeError ? error : connectionLost(error);
     }
-    throw fault instanceof JudgeError
-      ? fault
-      : new JudgeError("encoder_down", {
-          found: "no vLLM server answers",
-          remedy: "check base_url and the server's own log",
-          cause: fault,
-        });
   }
 
   return {
+    host: new URL(base).host,
     async models(signal) {
-      const reply = ModelsReply.safeParse(await askInTurn("/models", null, signal));
+      const reply = ModelsReply.safeParse(await ask(`${base}/models`, null, signal));
       const models = reply.data?.data ?? [];
       return models.map(({ id, max_model_len: length }) => ({ id, contextLength: length ?? null }));
     },
-    async prefill(ids, signal) {
-      const body = JSON.stringify({
+    async prefill(ids, id, signal) {
+      const body = {
         model: servedModel,
         prompt: ids,
         max_tokens: 1,
         kv_transfer_params: { include_output_tokens: false },
-      });
-      const reply = Reply.safeParse(await askInTurn("/completions", body, signal));
-      if (reply.success) return reply.data.kv_transfer_params.hidden_states_path;
-      throw new JudgeError("encoder_error", {
-        found: "the vLLM server's reply names no hidden_states_path",
-        remedy: "start it with extract_hidden_states and the ExampleHiddenStatesConnector",
-      });
+      };
+      const named = { "x-request-id": id };
+      const reply = PrefillReply.safeParse(await ask(`${base}/completions`, body, signal, named));
+      if (!reply.success)
+        throw new JudgeError("encoder_error", {
+          found: "the vLLM server's reply names no hidden_states_path",
+          remedy: "start it with extract_hidden_states and the ExampleHiddenStatesConnector",
+        });
+      const { kv_transfer_params: params, system_fingerprint: fingerprint = null } = reply.data;
+      return { path: params.hidden_states_path, fingerprint };
     },
-    close() {
-      for (const agent of Object.values(agents)) agent.destroy();
+    async tokenize(text, signal) {
+      const body = { model: servedModel, prompt: text, add_special_tokens: true };
+      const url = `${base.replace(/\/v1$/, "")}/tokenize`;
+      const reply = TokenizeReply.safeParse(await ask(url, body, signal));
+      if (reply.success) return reply.data.tokens;
+      throw new JudgeError("encoder_error", { found: "the vLLM server's reply names no tokens" });
     },
+    close: () => agent.destroy(),
   };
 }
 

@@ -1,23 +1,20 @@
 // Looks at one server of a vLLM encoder: what it serves, and one real prefill with its file.
 
+import { withTimeout } from "../../abort.js";
 import { asJudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
 import { faultObservation, type Observation, observation } from "../observation.js";
 import { type Client, createClient } from "./client.js";
-import { takeFile } from "./hidden-state-file.js";
-import { createHiddenStateReader, type HiddenStates, largestFile } from "./hidden-states.js";
+import { createHiddenStateReader, type HiddenStates } from "./hidden-states.js";
+import { sampleText } from "./likeness.js";
+import { capturedIndices } from "./load.js";
 import type { VllmEncoderParts } from "./parts.js";
+import { prefillOn } from "./prefill.js";
+import { replyLate } from "./server-faults.js";
 import { createWorkSlices } from "./work-slices.js";
 
 /** Of the models that a server offers, so many are named. */
 const maxNames = 8;
-const causes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ENOTFOUND: "no such host",
-  EAI_AGAIN: "the host's name cannot be resolved",
-  ECONNRESET: "the connection was cut off",
-  EHOSTUNREACH: "the host cannot be reached",
-};
 
 export interface Served {
   readonly host: string;
@@ -36,20 +33,18 @@ export async function examineServer(
   ids: readonly number[] | null,
 ): Promise<Served> {
   const { host } = new URL(url);
-  const client = createClient({ ...parts, baseUrls: [url], maxInFlight: 1 });
+  const client = createClient(url, { ...parts, maxInFlight: 1 });
   try {
-    const server = await examineModels(client, parts, host).catch((error) => faultOf("server", host, error));
+    const server = await examineModels(client, parts).catch((error) => faultOf("server", host, error));
     if (server.status !== "ok") return { host, observations: [server], pooled: null };
     if (ids === null) {
       const found = `${host}: without folder or tokenizer none can be read`;
-      return {
-        host,
-        observations: [server, observation("hidden-states", "skipped", { found })],
-        pooled: null,
-      };
+      const skipped = observation("hidden-states", "skipped", { found });
+      return { host, observations: [server, skipped], pooled: null };
     }
-    const { states, pooled } = await examinePrefill(client, parts, ids, host);
-    return { host, observations: [server, states], pooled };
+    const tokens = await examineTokens(client, parts, ids);
+    const { states, pooled } = await examinePrefill(client, parts, ids);
+    return { host, observations: [server, ...tokens, states], pooled };
   } finally {
     client.close();
   }
@@ -57,10 +52,10 @@ export async function examineServer(
 
 async function examineModels(
   client: Client,
-  { servedModel }: VllmEncoderParts,
-  host: string,
+  { servedModel, timeoutMs }: VllmEncoderParts,
 ): Promise<Observation> {
-  const models = await client.models(new AbortController().signal);
+  const { host } = client;
+  const models = await inTime(timeoutMs, client.models);
   const ids = models.map(({ id }) => id);
   const values = { host, models: ids };
   const model = models.find(({ id }) => id === servedModel);
@@ -83,36 +78,64 @@ function someOf(ids: readonly string[]): string {
   return `${ids.slice(0, maxNames).join(", ")}${more}`;
 }
 
+/** Whether the server makes the same ids of a text, which is the only sign of another tokenizer there. */
+async function examineTokens(
+  client: Client,
+  { timeoutMs }: VllmEncoderParts,
+  ids: readonly number[],
+): Promise<Observation[]> {
+  const { host } = client;
+  try {
+    const theirs = await inTime(timeoutMs, (signal) => client.tokenize(sampleText, signal));
+    const values = { host, tokens: theirs.length };
+    if (theirs.join() === ids.join())
+      return [observation("server-tokens", "ok", { found: `${host}: the same token ids`, values })];
+    const found = `${host} makes other token ids of a text than the tokenizer in path`;
+    const advice = "set path to the folder of the model that the server serves";
+    return [observation("server-tokens", "wrong", { found, advice, values })];
+  } catch {
+    const found = `${host} has no /tokenize to compare token ids with`;
+    return [observation("server-tokens", "skipped", { found, values: { host } })];
+  }
+}
+
 /** One prefill, its file and what is in it. */
 async function examinePrefill(
   client: Client,
   parts: VllmEncoderParts,
   ids: readonly number[],
-  host: string,
 ): Promise<{ states: Observation; pooled: PooledVectors | null }> {
-  const { signal } = new AbortController();
-  const captured = parts.capturedLayers.map((layer) => layer + parts.layerOffset);
-  const expected = { ids, captured, hiddenSize: null };
+  const { host } = client;
+  const captured = capturedIndices(parts);
+  const request = {
+    expected: { ids, captured, hiddenSize: null },
+    wanted: { layers: captured, pooling: ["mean"] },
+  } as const;
   const leftBehind: string[] = [];
+  let named = "";
   const rules = {
+    reader: createHiddenStateReader(createWorkSlices()),
     root: parts.hiddenStatesRoot,
-    timeoutMs: parts.fileTimeoutMs,
-    maxBytes: largestFile(expected),
+    timeoutMs: parts.timeoutMs,
+    fileTimeoutMs: parts.fileTimeoutMs,
     onLeftBehind: (code: string) => void leftBehind.push(code),
+    onGivenUp() {},
+    onNamed(path: string) {
+      named = ` (it named ${path})`;
+    },
   };
   const started = performance.now();
-  let named = "";
   try {
-    const path = await client.prefill(ids, signal);
-    named = ` (it named ${path})`;
-    const wanted = { layers: captured, pooling: ["mean"] } as const;
-    const reader = createHiddenStateReader(createWorkSlices());
-    const states = await takeFile(path, rules, signal, (file) => reader.read(file, expected, wanted, signal));
+    const { states } = await prefillOn(client, request, rules, new AbortController().signal);
     const found = statesObservation(host, states, performance.now() - started, leftBehind[0]);
     return { states: found, pooled: states.pooled };
   } catch (error) {
     return { states: faultOf("hidden-states", host, error, named), pooled: null };
   }
+}
+
+function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return withTimeout(timeoutMs, () => replyLate(timeoutMs), undefined, work);
 }
 
 /** @param leftBehind the error code where the file could not be removed */
@@ -136,23 +159,10 @@ function statesObservation(
   });
 }
 
-/**
- * An error of one server; where no connection came about, with the cause.
- * @param more stands behind what was found; may hold anything
- */
+/** @param more stands behind what was found; may hold anything */
 function faultOf(check: string, host: string, error: unknown, more = ""): Observation {
-  const fault = asJudgeError(error);
-  const wrong = (found: string, advice: string | null) =>
-    observation(check, "wrong", { found: `${host}: ${found}`, advice, values: { host } });
-  const { code } = (fault.cause ?? {}) as NodeJS.ErrnoException;
-  if (fault.code !== "encoder_down" || code === undefined) {
-    const { found, advice } = faultObservation(check, fault);
-    // the host stands before it
-    const short = found.replace("the vLLM server's ", "its ").replace("the vLLM server ", "");
-    return wrong(`${short}${more}`, advice);
-  }
-  const known = causes[code];
-  return known === undefined
-    ? wrong(`no connection (${code})`, "set base_url to what an HTTP client reaches from here")
-    : wrong(`${known} (${code})`, "start the server, or set base_url to where it listens");
+  const { found, advice } = faultObservation(check, asJudgeError(error));
+  // the host stands before it
+  const short = found.replace("the vLLM server's ", "its ").replace("the vLLM server ", "");
+  return observation(check, "wrong", { found: `${host}: ${short}${more}`, advice, values: { host } });
 }

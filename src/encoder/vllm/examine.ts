@@ -7,11 +7,8 @@ import { loadTokenizer } from "../tokenizer/load.js";
 import { tokenizeAll } from "../tokenizer/tokenize-all.js";
 import { examineFolder } from "./examine-folder.js";
 import { examineServer, type Served } from "./examine-server.js";
+import { isAlike, sampleText } from "./likeness.js";
 import type { VllmEncoderParts } from "./parts.js";
-
-const sample = "Which planet is the largest?";
-/** Of the largest value: servers of one model differ by their rounding, other layers by far more. */
-const admittedDifference = 0.1;
 
 /** Never throws for what it finds. */
 export async function examineVllm(parts: VllmEncoderParts): Promise<Observation[]> {
@@ -31,7 +28,7 @@ async function tokenizeSample(
 ): Promise<{ ids: readonly number[] | null; tokenizer: Observation }> {
   try {
     const { tokenizer: files } = await readTokenizerFolder(folder);
-    const [tokens] = tokenizeAll(await loadTokenizer(files), [sample], {
+    const [tokens] = tokenizeAll(await loadTokenizer(files), [sampleText], {
       template: "none",
       maxTokens: 64,
       truncation: "right",
@@ -47,16 +44,7 @@ async function tokenizeSample(
 /** That a server gives for the same ids what the first one gives. */
 function unlikeObservation(first: Served, server: Served): Observation[] {
   if (server === first || server.pooled === null) return [];
-  let largest = 0;
-  let difference = 0;
-  for (const [key, vector] of first.pooled!) {
-    const other = server.pooled.get(key)!;
-    vector.forEach((value, index) => {
-      largest = Math.max(largest, Math.abs(value));
-      difference = Math.max(difference, Math.abs(value - (other[index] ?? Number.POSITIVE_INFINITY)));
-    });
-  }
-  if (difference <= largest * admittedDifference) return [];
+  if (isAlike(first.pooled!, server.pooled)) return [];
   const found = `${server.host} gives other hidden states than ${first.host}`;
   const advice = "serve the same model with the same eagle_aux_hidden_state_layer_ids on both";
   const values = { host: server.host, unlike: first.host };

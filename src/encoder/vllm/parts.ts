@@ -9,9 +9,19 @@ export interface VllmEvents {
   warning(finding: string): void;
   /** files that nobody came for were removed */
   swept(swept: Swept): void;
+  /** no server serves as before, for another reason */
+  stillDown(how: { retryMs: number; reason: string }): void;
+  /** one server of the list serves now, or does not, or for another reason */
+  server(how: { host: string; isServing: boolean; reason: string | null }): void;
+  /** of hidden states in the folder */
+  folderBytes(bytes: number): void;
 }
 
 export interface VllmEncoderParts extends ClientParts {
+  /** such as `http://127.0.0.1:8000/v1` */
+  readonly baseUrls: readonly string[];
+  /** how long a server may take for one reply */
+  readonly timeoutMs: number;
   readonly id: string;
   readonly modelName: string | null;
   /** folder with tokenizer.json, tokenizer_config.json and config.json of the model */
@@ -29,5 +39,11 @@ export interface VllmEncoderParts extends ClientParts {
   readonly staleMs: number;
   /** pause between two looks whether a server is there again */
   readonly retryMs: number;
+  /** pause between two looks at a server that serves */
+  readonly probeIntervalMs: number;
+  /** whether a second server is asked when the first is slower than usual */
+  readonly hedge: boolean;
+  /** of hidden states in the folder, above which requests are refused */
+  readonly maxFolderBytes: number;
   readonly events: VllmEvents;
 }

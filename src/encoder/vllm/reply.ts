@@ -14,7 +14,7 @@ export function parseReply(text: string): unknown {
 }
 
 /** The server's own words are not passed on: they may quote what was sent. */
-export function refusalOf(status: number, text: string, path: string): JudgeError {
+export function refusalOf(status: number, text: string): JudgeError {
   if (status === 429)
     return new JudgeError("overloaded", {
       found: "the vLLM server is overloaded",
@@ -28,15 +28,16 @@ export function refusalOf(status: number, text: string, path: string): JudgeErro
   }
   const found = (finding: string, remedy: string) =>
     new JudgeError("encoder_error", { found: `the vLLM server ${finding} (${status})`, remedy });
+  const message = ErrorReply.safeParse(parseReply(text)).data?.error.message ?? null;
   if (status === 404) {
-    return path === "/models"
-      ? found("has no /models under base_url", "end base_url with the server's /v1")
+    // a path that it does not have is told by another envelope
+    return message === null
+      ? found("has no such path under base_url", "end base_url with the server's /v1")
       : found("does not know the model", "set served_model to a name of its /v1/models");
   }
   if (status === 401 || status === 403)
     return found("refused the API key", "set api_key_env to the variable that holds it");
-  const message = ErrorReply.safeParse(parseReply(text)).data?.error.message ?? "";
-  return /maximum context length|max_model_len|longer than the maximum/i.test(message)
+  return /maximum context length|max_model_len|longer than the maximum/i.test(message ?? "")
     ? found("takes fewer tokens than were sent", "lower the judge's max_tokens")
     : found("refused the request", "see its own log");
 }

@@ -53,6 +53,13 @@ export function vllmTable({ folder, env }: VllmTableParts) {
     retry_ms: milliseconds(10)
       .default(1000)
       .meta({ description: "Pause between two looks whether a server is there again." }),
+    probe_interval_ms: milliseconds(10, 86_400_000)
+      .default(5000)
+      .meta({ description: "Pause between two looks whether a server still gives what it gave." }),
+    hedge: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Whether the next server is asked, too, when one is slower than its usual p99." }),
     max_in_flight: z
       .int()
       .min(1)
@@ -65,6 +72,14 @@ export function vllmTable({ folder, env }: VllmTableParts) {
     stale_after_ms: milliseconds(10, 86_400_000)
       .default(300_000)
       .meta({ description: "Age at which such a file is removed." }),
+    hidden_states_max_bytes: z
+      .int()
+      .min(2 ** 20)
+      .max(2 ** 50)
+      .default(4 * 2 ** 30)
+      .meta({
+        description: "Hidden states in the folder above which requests abstain instead of filling it.",
+      }),
   }).transform((found, context) => {
     const { baseUrl, servedModel, apiKeyEnv, staleAfterMs: staleMs, ...settings } = found;
     const { capturedLayers: layers, layerOffset, fileTimeoutMs } = found;
@@ -86,7 +101,7 @@ export function vllmTable({ folder, env }: VllmTableParts) {
     }
     return {
       ...settings,
-      baseUrls: typeof baseUrl === "string" ? [baseUrl] : baseUrl,
+      baseUrls: [baseUrl].flat(),
       servedModel: servedModel ?? found.model ?? "",
       apiKey,
       staleMs,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EncodeOptions, Encoder, Encoding } from "../../../src/encoder/encoder.js";
-import type { VllmEncoderParts } from "../../../src/encoder/vllm/parts.js";
+import type { VllmEncoderParts, VllmEvents } from "../../../src/encoder/vllm/parts.js";
 import { createVllmEncoder } from "../../../src/encoder/vllm/vllm-encoder.js";
 import { JudgeError } from "../../../src/errors.js";
 import { fixturePath } from "../fixtures.js";
@@ -55,7 +55,25 @@ export function vllmParts({
     queueLimit: 256,
     sweepIntervalMs: 60_000,
     staleMs: 300_000,
-    events: { up() {}, down() {}, warning() {}, swept() {} },
+    probeIntervalMs: 60_000,
+    hedge: false,
+    maxFolderBytes: 2 ** 32,
+    events: vllmEvents(),
+    ...changes,
+  };
+}
+
+/** Events that nobody listens to but `changes`. */
+export function vllmEvents(changes: Partial<VllmEvents> = {}): VllmEvents {
+  const none = () => {};
+  return {
+    up: none,
+    down: none,
+    warning: none,
+    swept: none,
+    stillDown: none,
+    server: none,
+    folderBytes: none,
     ...changes,
   };
 }

@@ -35,8 +35,8 @@ export const faults: readonly (readonly [fault: Fault, code: ErrorCode, message:
   ["500", "encoder_down", /answered 500/],
   ["no JSON", "encoder_error", /names no hidden_states_path/],
   ["endless reply", "encoder_error", /over 1 MiB/],
-  ["cut off", "encoder_down", /no vLLM server answers/],
-  ["switches protocols", "encoder_down", /no vLLM server answers/],
+  ["cut off", "encoder_down", /the connection was cut off \(ECONNRESET\); see the server's own log/],
+  ["switches protocols", "encoder_down", /cannot be asked: no connection; set base_url/],
   ["hung", "encoder_down", /no reply within 500 ms/],
   ["half a reply", "encoder_down", /no reply within 500 ms/],
 ];

@@ -1,5 +1,6 @@
 // A vLLM server that runs the tiny encoder on the ids it receives and leaves the hidden states in files, as
 // the ExampleHiddenStatesConnector does; and that can be told to do it wrong.
+import { randomBytes } from "node:crypto";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -31,6 +32,8 @@ export interface VllmServerOptions {
   /** eagle_aux_hidden_state_layer_ids, each below the model's 8 blocks */
   readonly layers: readonly number[];
   readonly port?: number;
+  /** system_fingerprint of its replies, null for none; absent: one of its layers */
+  readonly fingerprint?: string | null;
   /** tokens of prompt and answer; absent: the model's 512 */
   readonly contextLength?: number;
   /** of all requests; absent: none is wanted */
@@ -106,11 +109,13 @@ export async function startVllmServer(options: VllmServerOptions): Promise<VllmS
 
 async function answer(
   session: InferenceSession,
-  { root, outside, layers, contextLength = modelContextLength, apiKey, recorded = [] }: VllmServerOptions,
+  options: VllmServerOptions,
   state: VllmServer,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { root, outside, layers, contextLength = modelContextLength, apiKey, recorded = [] } = options;
+  const { fingerprint = `vllm-test-${layers}` } = options;
   const send = (status: number, body: object) => {
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(body));
@@ -124,13 +129,14 @@ async function answer(
   if (request.url === "/v1/models") {
     return void response.end(JSON.stringify({ data: [{ id: "tiny", max_model_len: contextLength }] }));
   }
-  if (request.url !== "/v1/completions") return refuse(404, "Not Found");
+  if (request.url !== "/v1/completions") return send(404, { detail: "Not Found" });
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { model: string; prompt: number[] };
   const ids = body.prompt;
   state.requests.push({ ids, authorization: request.headers.authorization });
-  const name = `cmpl-${request.socket.localPort}-${state.requests.length}.safetensors`;
+  const given = request.headers["x-request-id"] ?? `${request.socket.localPort}-${state.requests.length}`;
+  const name = `cmpl-${given}-0-${randomBytes(4).toString("hex")}.safetensors`;
   const { fault } = state;
   if (/^\d+$/.test(fault)) return refuse(Number(fault), "refused");
   if (body.model !== "tiny" || fault === "unknown model") return sendRecorded("unknown_model");
@@ -166,6 +172,7 @@ async function answer(
         : path;
   const reply = {
     id: "cmpl",
+    ...(fingerprint !== null && { system_fingerprint: fingerprint }),
     kv_transfer_params: fault === "no path" ? null : { hidden_states_path: named },
   };
   const early = ["none", "late reply", "symbolic link", "pipe", "folder", "sparse", "sparse header"].includes(

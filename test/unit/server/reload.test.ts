@@ -58,7 +58,7 @@ function createBench(first: Plan, onClose: (name: string) => Promise<void> | und
       registry: { judges } as unknown as Judges["registry"],
       encoders,
       started: true,
-      async start(signal) {
+      async start({ signal } = {}) {
         events.push(`start ${wanted.name}`);
         if (wanted.gateAt !== "compose") await abortable(wanted.gate ?? Promise.resolve(), signal!);
         failAt("start", wanted);
