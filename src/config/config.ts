@@ -5,7 +5,6 @@ import { dirname, resolve } from "node:path";
 import * as z from "zod";
 import { JudgeError } from "../errors.js";
 import { hasPrototypeKey } from "../input/prototype-key.js";
-import { missing } from "../input/settings-table.js";
 import type { Envelope } from "../prompt/envelope.js";
 import { isTable, overEmbedded, type Table } from "./embedded.js";
 import { readEnvelopes, toEnvelope } from "./envelopes.js";
@@ -14,7 +13,7 @@ import { judgeTable } from "./judge-table.js";
 import {
   configFileVariable,
   configSchema,
-  encoderTable,
+  type EncoderConfig,
   type JudgeConfig,
   type ParsedConfig,
   type SchemaParts,
@@ -27,6 +26,8 @@ export interface Config extends Omit<ParsedConfig, "envelopes"> {
   readonly ownEnvelopes: readonly Envelope[];
   /** whether the file names the judges; else they are the embedded ones */
   readonly namesJudges: boolean;
+  /** ids of the encoders that the file has a table of */
+  readonly ownEncoders: readonly string[];
 }
 
 export interface ConfigSources {
@@ -61,12 +62,15 @@ export function loadConfig({ env, packageRoot, running, ...given }: ConfigSource
   const base = file === undefined ? packageRoot : dirname(resolve(file));
   const merged = merge(sources.map(([, table]) => table));
   const whole = overEmbedded(merged, packageRoot);
-  const { used, parts } = choose(whole, { base, env });
+  const parts: SchemaParts = {
+    base,
+    env,
+    encoderIds: isTable(whole.encoders) ? Object.keys(whole.encoders) : [],
+  };
   const schema = configSchema(parts);
   refuseUnknownKeys(schema, fileSource);
   if (file !== undefined && running !== undefined) refuseLoss(file, content, running);
-  refuseWrongEncoders(whole.encoders, parts, sources);
-  const result = schema.safeParse(used);
+  const result = schema.safeParse(whole);
   if (!result.success) throw explain(result.error.issues, sources);
   if (result.data.judges.length === 0)
     throw new JudgeError("config", {
@@ -78,9 +82,15 @@ export function loadConfig({ env, packageRoot, running, ...given }: ConfigSource
     envelopes: readEnvelopes(packageRoot),
     ownEnvelopes: result.data.envelopes.map(toEnvelope),
     namesJudges: content.judges !== undefined,
+    ownEncoders: isTable(content.encoders) ? Object.keys(content.encoders) : [],
   };
   refuseUnknownNames(config, parts.encoderIds);
   return deepFreeze(config);
+}
+
+/** The encoders that a judge names. */
+export function usedEncoders({ encoders, judges }: Pick<Config, "encoders" | "judges">): EncoderConfig[] {
+  return encoders.filter(({ id }) => judges.some(({ encoder }) => encoder === id));
 }
 
 /**
@@ -89,30 +99,6 @@ export function loadConfig({ env, packageRoot, running, ...given }: ConfigSource
  */
 export function judgeConfig(id: string, table: z.input<ReturnType<typeof judgeTable>>): JudgeConfig {
   return { id, ...judgeTable(() => z.string(), []).parse(table) };
-}
-
-/** The content without the encoders that no judge names, and the names that judges may choose from. */
-function choose(content: Table, { base, env }: Pick<SchemaParts, "base" | "env">) {
-  const { encoders, judges } = content;
-  const encoderIds = isTable(encoders) ? Object.keys(encoders) : [];
-  const parts: SchemaParts = { base, env, encoderIds };
-  if (!isTable(encoders) || !isTable(judges)) return { used: content, parts };
-  const named = new Set(Object.values(judges).map((judge) => isTable(judge) && judge.encoder));
-  const kept = Object.entries(encoders).filter(([id]) => named.has(id));
-  return { used: { ...content, encoders: Object.fromEntries(kept) }, parts };
-}
-
-/** What is said of an encoder must be right although no judge names it; it may be unfinished. */
-function refuseWrongEncoders(encoders: unknown, parts: SchemaParts, sources: readonly Source[]): void {
-  const result = z.record(z.string(), encoderTable(parts)).optional().safeParse(encoders);
-  const wrong = result.error?.issues.filter(
-    ({ code, message }) => !message.startsWith(missing) && code !== "custom",
-  );
-  if (wrong !== undefined && wrong.length > 0)
-    throw explain(
-      wrong.map((issue) => ({ ...issue, path: ["encoders", ...issue.path] })),
-      sources,
-    );
 }
 
 function refuseUnknownNames({ defaultJudge, judges }: Config, encoderIds: readonly string[]): void {

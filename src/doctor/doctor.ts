@@ -35,7 +35,9 @@ export async function* examine(
   yield { subject: "process", id: null, findings: examineProcess(config, facts) };
   for (const encoderConfig of config.encoders) {
     const users = judges.filter(({ encoder }) => encoder === encoderConfig.id);
-    if (users.length === 0) continue;
+    // one that no judge uses yet is looked at, too, unless one judge is asked for
+    const isWanted = judges.length === config.judges.length && config.ownEncoders.includes(encoderConfig.id);
+    if (users.length === 0 && !isWanted) continue;
     const { encoder, findings } = await startExamined(encoderConfig, runtime, config.runtime.loadTimeoutMs);
     try {
       yield { subject: "encoder", id: encoderConfig.id, findings };

@@ -20,6 +20,13 @@ export function encoderRuntime({ threads, processes, batches }: Config["runtime"
   return { threads, processes, batches };
 }
 
+/** An encoder, and what it was made from. */
+export interface BuiltEncoder {
+  readonly encoder: Encoder;
+  readonly config: EncoderConfig;
+  readonly runtime: EncoderRuntime;
+}
+
 /** What an encoder tells of itself; `process` is the number of one of its several processes. */
 interface EncoderEvents extends Omit<VllmEvents, "up" | "down"> {
   up(

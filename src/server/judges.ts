@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import { fitCustomVerdict } from "../answer/custom.js";
 import type { VerdictSettings } from "../answer/verdict-settings.js";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
-import type { Config } from "../config/config.js";
+import { type Config, usedEncoders } from "../config/config.js";
 import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
 import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
@@ -16,17 +16,10 @@ import { createRegistry, type Registry } from "../judge/registry.js";
 import { createSharedRuns } from "../judge/shared-runs.js";
 import type { Log } from "../observe/log.js";
 import type { Envelope } from "../prompt/envelope.js";
-import { type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
+import { type BuiltEncoder, type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
 import { type LoadLimits, loadStep } from "./load-step.js";
 import type { Observers } from "./observers.js";
 import { createStart, startLate } from "./start-judges.js";
-
-/** An encoder, and what it was made from. */
-export interface BuiltEncoder {
-  readonly encoder: Encoder;
-  readonly config: EncoderConfig;
-  readonly runtime: EncoderRuntime;
-}
 
 /** Judges that come into service together, on encoders of their own or taken over. */
 export interface Judges {
@@ -83,8 +76,9 @@ export async function composeJudges(
     }),
   );
   const runtime = encoderRuntime(config.runtime);
+  const used = usedEncoders(config);
   const encoders = await Promise.all(
-    config.encoders.map(async (encoder) => {
+    used.map(async (encoder) => {
       const step = { code: "encoder", late: `encoder ${encoder.id}: the files have not been read` } as const;
       const found = await loadStep(step, limits, () => takeOver(running, encoder, runtime));
       return found ?? { encoder: observedEncoder(encoder, runtime, observers), config: encoder, runtime };
@@ -105,7 +99,7 @@ export async function composeJudges(
   if (first === undefined) throw new JudgeError("config", { found: "no judge is configured" });
   observers.metrics.expect({
     judges: judges.map(({ id, envelopes }) => ({ id, clients: envelopes.map(({ client }) => client) })),
-    encoders: config.encoders.map(({ id }) => id),
+    encoders: used.map(({ id }) => id),
     reasons: abstainReasons,
   });
   let hasStarted = false;

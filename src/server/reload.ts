@@ -5,7 +5,8 @@ import type { Config } from "../config/config.js";
 import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
 import { createLiveRegistry, type Generation, type LiveRegistry } from "../judge/live-registry.js";
 import type { Log } from "../observe/log.js";
-import type { BuiltEncoder, Judges } from "./judges.js";
+import type { BuiltEncoder } from "./encoders.js";
+import type { Judges } from "./judges.js";
 
 export interface Reloader {
   readonly live: LiveRegistry<VerdictSettings>;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { asJudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
-import type { BuiltEncoder } from "./judges.js";
+import type { BuiltEncoder } from "./encoders.js";
 import { type LoadLimits, loadStep, startEncoder } from "./load-step.js";
 
 export interface StartParts {

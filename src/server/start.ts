@@ -1,7 +1,7 @@
 // A server: judges put together from a configuration, behind a port, and their replacement.
 import { setTimeout as sleep } from "node:timers/promises";
 import { baseUrl } from "../config/base-url.js";
-import type { Config } from "../config/config.js";
+import { type Config, usedEncoders } from "../config/config.js";
 import { stampOf } from "../encoder/folder.js";
 import { listen } from "../http/connection/listen.js";
 import { createProbabilityCache } from "../judge/probability-cache.js";
@@ -103,6 +103,9 @@ export async function startServer(
       if (server.keys.length === 0 && !listening.isLoopback) log.open({ host: server.host });
       if (maxConnections < server.maxConnections) log.connectionsLowered({ maxConnections });
       if (server.corsOrigins.includes("*")) log.openToPages();
+      const used = usedEncoders(config).map(({ id }) => id);
+      for (const encoder of config.ownEncoders.filter((id) => !used.includes(id)))
+        log.encoderWarning({ encoder, finding: "no judge uses it, so it is not started" });
       await judges.start({ isPatient: true });
       const { signal } = watching;
       if (watched !== undefined) void watch({ paths, first, load: reloader.reload, signal });

@@ -1,7 +1,7 @@
 // The files whose change means other judges.
 import { join } from "node:path";
 import { isTorchFile, torchSelftest } from "../checkpoint/load.js";
-import type { Config } from "../config/config.js";
+import { type Config, usedEncoders } from "../config/config.js";
 import { encoderFiles } from "./encoders.js";
 
 /**
@@ -14,7 +14,9 @@ export async function watchedFiles(
 ): Promise<string[]> {
   const own = configFile === undefined ? [] : [configFile];
   try {
-    const { judges, encoders } = readConfig();
+    const config = readConfig();
+    const { judges } = config;
+    const encoders = usedEncoders(config);
     const names = ["router.json", "router.safetensors", "selftest.json"];
     const checkpoints = judges.flatMap(({ checkpoint: path }) =>
       isTorchFile(path) ? [path, torchSelftest(path)] : names.map((name) => join(path, name)),

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
-import { type Config, type ConfigSources, loadConfig } from "../../../src/config/config.js";
+import { type Config, type ConfigSources, loadConfig, usedEncoders } from "../../../src/config/config.js";
 import { usableProcessors } from "../../../src/config/processors.js";
 import { settings } from "../../../src/config/settings.js";
 import { packagePath } from "../../support/fixtures.js";
@@ -150,13 +150,13 @@ test("settings of one table may come from different sources", () => {
 test("paths in the file are relative to the file, absolute ones stay", () => {
   const toml = `[encoders.own]\ntype = "onnx"\npath = "models/own"\n[encoders.far]\ntype = "onnx"\npath = "/far/away"
 [judges.one]\ncheckpoint = "../heads/one"\nencoder = "own"\n[judges.two]\ncheckpoint = "/heads/two"\nencoder = "far"`;
-  const check = ({ encoders, judges }: Config) => {
+  const check = (config: Config) => {
     assert.deepEqual(
-      encoders.map(({ path }) => path),
+      usedEncoders(config).map(({ path }) => path),
       [join(folder, "models/own"), "/far/away"],
     );
     assert.deepEqual(
-      judges.map(({ checkpoint }) => checkpoint),
+      config.judges.map(({ checkpoint }) => checkpoint),
       [join(folder, "../heads/one"), "/heads/two"],
     );
   };
@@ -177,7 +177,7 @@ test("variables without the prefix are not read", () => {
 });
 
 test("a table of an embedded judge overrides only what it names", () => {
-  const { judges, encoders } = load(
+  const config = load(
     '[judges.prefill-judge]\naliases = ["judge"]\nprimary_rule = "UNC-1"\nmax_tokens = 99\ntruncation = "right"\non_truncation = "abstain"',
   );
   const given = {
@@ -187,9 +187,9 @@ test("a table of an embedded judge overrides only what it names", () => {
     truncation: "right",
     onTruncation: "abstain",
   };
-  assert.deepEqual(judges, [{ ...embedded, ...given }]);
+  assert.deepEqual(config.judges, [{ ...embedded, ...given }]);
   assert.deepEqual(
-    encoders.map(({ id }) => id),
+    usedEncoders(config).map(({ id }) => id),
     ["smollm2"],
   );
 });
@@ -224,16 +224,21 @@ test("a table of an embedded encoder with another path forgets the model's name,
   assert.deepEqual(encoders[1], { id: "minilm", type: "onnx", path: join(folder, "elsewhere"), model: null });
 });
 
-test("[judges] replaces the embedded judges, and encoders that no judge uses are left out", () => {
-  const { judges, encoders } = load('[judges.mine]\ncheckpoint = "c"\nencoder = "minilm"');
+test("[judges] replaces the embedded judges, and encoders that no judge uses are known, but not used", () => {
+  const config = load('[judges.mine]\ncheckpoint = "c"\nencoder = "minilm"');
   assert.deepEqual(
-    judges.map(({ id, output }) => [id, output]),
+    config.judges.map(({ id, output }) => [id, output]),
     [["mine", null]],
   );
   assert.deepEqual(
-    encoders.map(({ id, path }) => [id, path]),
+    usedEncoders(config).map(({ id, path }) => [id, path]),
     [["minilm", packagePath("checkpoints/minilm-l6/encoder")]],
   );
+  const ids = ({ encoders }: Config) => encoders.map(({ id }) => id);
+  assert.deepEqual([ids(config), config.ownEncoders], [["smollm2", "minilm"], []]);
+  const own = load('[encoders.far]\ntype = "onnx"\npath = "far"');
+  assert.deepEqual([ids(own), own.ownEncoders], [["smollm2", "minilm", "far"], ["far"]]);
+  assert.deepEqual(ids({ ...own, encoders: usedEncoders(own) }), ["smollm2", "minilm"]);
 });
 
 test("default_judge may be an alias", () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { stringify } from "smol-toml";
-import { loadConfig } from "../../../src/config/config.js";
+import { loadConfig, usedEncoders } from "../../../src/config/config.js";
 import type { EncoderConfig, VllmEncoderConfig } from "../../../src/config/schema.js";
 import { packagePath } from "../../support/fixtures.js";
 import { parseConfig } from "../../support/judge-server.js";
@@ -27,7 +27,7 @@ const table: Readonly<Record<string, unknown>> = {
 function encoderOf(far: Readonly<Record<string, unknown>>, env: Record<string, string> = {}): EncoderConfig {
   const file = join(folder, "judge.toml");
   writeFileSync(file, stringify({ encoders: { far }, judges: { a: { checkpoint: "c", encoder: "far" } } }));
-  return loadConfig({ file, env, flags: {}, packageRoot: packagePath("") }).encoders[0]!;
+  return usedEncoders(loadConfig({ file, env, flags: {}, packageRoot: packagePath("") }))[0]!;
 }
 
 test("only what has no default must be named", () => {
@@ -45,7 +45,10 @@ test("only what has no default must be named", () => {
     requestTimeoutMs: 10_000,
     fileTimeoutMs: 1000,
     retryMs: 1000,
+    probeIntervalMs: 5000,
+    hedge: false,
     maxInFlight: 64,
+    hiddenStatesMaxBytes: 4 * 2 ** 30,
     sweepIntervalMs: 60_000,
     staleMs: 300_000,
   });
@@ -92,7 +95,7 @@ hidden_states_root = "states"
 checkpoint = "head"
 encoder = "far"
 `;
-  const [encoder] = parseConfig(toml).encoders as VllmEncoderConfig[];
+  const [encoder] = usedEncoders(parseConfig(toml)) as VllmEncoderConfig[];
   assert.match(encoder!.path, /^\/.*\/model$/);
   assert.match(encoder!.hiddenStatesRoot, /^\/.*\/states$/);
   assert.equal(encoder!.baseUrls.length, 2);

@@ -7,7 +7,8 @@ import { abortable } from "../../../src/abort.js";
 import type { Config } from "../../../src/config/config.js";
 import { JudgeError } from "../../../src/errors.js";
 import { createLog } from "../../../src/observe/log.js";
-import type { BuiltEncoder, Judges } from "../../../src/server/judges.js";
+import type { BuiltEncoder } from "../../../src/server/encoders.js";
+import type { Judges } from "../../../src/server/judges.js";
 import { createReloader } from "../../../src/server/reload.js";
 import { rejection } from "../../support/refusal.js";
 
