@@ -10,7 +10,7 @@ import { asJudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
 import { checkReading, missingLayers } from "../judge/prepare.js";
 import { checkFiles } from "../judge/selftest.js";
-import { type BuiltEncoder, composeJudges } from "../server/judges.js";
+import { composeJudges } from "../server/judges.js";
 import { silentObservers } from "../server/observers.js";
 import type { Labelling } from "./labelling.js";
 import { sampleObservation } from "./sample.js";

@@ -5,7 +5,6 @@ import type { VerdictSettings } from "../answer/verdict-settings.js";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import { type Config, usedEncoders } from "../config/config.js";
 import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
-import type { Encoder } from "../encoder/encoder.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
 import { abstainReasons } from "../judge/abstention-reasons.js";
