@@ -6,7 +6,8 @@ import { wholePath } from "../config/whole-path.js";
 import { JudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
 import type { Envelope } from "../prompt/envelope.js";
-import { composeJudges, takenOff } from "../server/judges.js";
+import { takenOff } from "../server/compose-judge.js";
+import { composeJudges } from "../server/judges.js";
 import { silentObservers } from "../server/observers.js";
 
 /** Commands wait as long as it takes. */
@@ -16,6 +17,10 @@ export interface CheckpointOnEncoder {
   readonly checkpoint: string;
   /** encoder folder, or the id of a configured encoder */
   readonly encoder: string;
+  /** a name of the encoder's model that is as good as the checkpoint's own */
+  readonly acceptEncoder?: string | undefined;
+  /** the checkpoint, where it was read already */
+  readonly loaded?: Checkpoint | undefined;
 }
 
 /** The options of a command that takes either. */
@@ -25,6 +30,8 @@ export interface JudgeChoice {
   readonly checkpoint?: string | undefined;
   /** encoder folder or configured encoder; needed with a checkpoint */
   readonly encoder?: string | undefined;
+  /** as in CheckpointOnEncoder */
+  readonly acceptEncoder?: string | undefined;
   /** further checkpoints on `encoder`, else on that of the judge */
   readonly others?: readonly string[] | undefined;
 }
@@ -50,7 +57,7 @@ export async function withChosenJudge<T>(
   const chosen = await chosenSetting(config, choice);
   const encoder = choice.encoder === undefined ? chosen.encoder : encoderConfig(config, choice.encoder);
   const others = (choice.others ?? []).map((path, index) => {
-    return checkpointSetting(`against ${index + 1}`, path, encoder);
+    return checkpointSetting(`against ${index + 1}`, path, { encoder, acceptEncoder: choice.acceptEncoder });
   });
   // a measure is of every row, whatever is served of it
   const measured = { ...chosen, judge: { ...chosen.judge, onTruncation: "judge" as const } };
@@ -74,10 +81,11 @@ export function withNamedJudge<T>(
 /** Runs `work` with a checkpoint on an encoder, in the view that the checkpoint names. */
 export async function withCheckpoint<T>(
   config: Config,
-  { checkpoint, encoder }: CheckpointOnEncoder,
+  { checkpoint, encoder, acceptEncoder, loaded }: CheckpointOnEncoder,
   work: (judge: Judge) => Promise<T>,
 ): Promise<T> {
-  const setting = await checkpointSetting("checkpoint", checkpoint, encoderConfig(config, encoder));
+  const on = { encoder: encoderConfig(config, encoder), acceptEncoder, loaded };
+  const setting = await checkpointSetting("checkpoint", checkpoint, on);
   return await withJudges(config, [setting], ([judge]) => work(judge!));
 }
 
@@ -93,14 +101,20 @@ export function encoderConfig(config: Config, encoder: string): EncoderConfig {
   return configured ?? { id: encoder, type: "onnx", path: wholePath(".", encoder, "--encoder"), model: null };
 }
 
-async function chosenSetting(config: Config, { judge, checkpoint, encoder }: JudgeChoice): Promise<Setting> {
+async function chosenSetting(
+  config: Config,
+  { judge, checkpoint, encoder, acceptEncoder }: JudgeChoice,
+): Promise<Setting> {
   if (checkpoint === undefined) return namedSetting(config, judge);
   if (encoder === undefined) {
     throw new JudgeError("usage", {
       found: "--checkpoint needs --encoder: a folder with model.onnx, or a configured encoder",
     });
   }
-  return await checkpointSetting("checkpoint", checkpoint, encoderConfig(config, encoder));
+  return await checkpointSetting("checkpoint", checkpoint, {
+    encoder: encoderConfig(config, encoder),
+    acceptEncoder,
+  });
 }
 
 /** @throws JudgeError `usage` where no judge has that id or alias */
@@ -119,13 +133,19 @@ function namedSetting(config: Config, name: string | undefined): Setting {
   return { judge, encoder: config.encoders.find(({ id }) => id === judge.encoder)!, checkpoint: null };
 }
 
+/** What a checkpoint is put on. */
+interface On extends Pick<CheckpointOnEncoder, "acceptEncoder" | "loaded"> {
+  readonly encoder: EncoderConfig;
+}
+
 /** The checkpoint's first output is p_solve; commands read the others by name. */
-async function checkpointSetting(id: string, path: string, encoder: EncoderConfig): Promise<Setting> {
-  const checkpoint = await loadCheckpoint(path);
+async function checkpointSetting(id: string, path: string, { encoder, ...on }: On): Promise<Setting> {
+  const checkpoint = on.loaded ?? (await loadCheckpoint(path));
   const judge = judgeConfig(id, {
     checkpoint: wholePath(".", path, "checkpoint"),
     encoder: encoder.id,
     output: checkpoint.head.outputNames[0]!,
+    ...(on.acceptEncoder !== undefined && { accept_encoder: on.acceptEncoder }),
   });
   return { judge, encoder, checkpoint };
 }

@@ -53,6 +53,7 @@ export function withLabels(command: Command): Command {
     .option("--judge <name>", "a configured judge; without it and without --checkpoint, the first")
     .option("--checkpoint <path>", "a checkpoint instead; needs --encoder")
     .option("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+    .option(...acceptEncoder)
     .option("--split <name>", "rows of this split; without it, all but those for training")
     .option("--train-split <name>", 'rows the judge was trained on; without it, those of "train"')
     .option("--drop-overlap", "leave out rows that were trained on, which are refused else")
@@ -89,6 +90,12 @@ export function withTrainInput(command: Command): Command {
       ".prefill-judge-cache",
     );
 }
+
+/** The option that takes an encoder whose model has another name than the checkpoint says. */
+export const acceptEncoder = [
+  "--accept-encoder <name>",
+  "name of the encoder's model that is as good as the one that --checkpoint was trained on",
+] as const;
 
 /** The option that fixes the arguments of the encoder's chat template, as `commander` takes it. */
 export const chatTemplateKwargs = [

@@ -8,8 +8,9 @@ import { faultObservation, type Observation, observation } from "../encoder/obse
 import type { View } from "../encoder/view.js";
 import { asJudgeError } from "../errors.js";
 import type { Judge } from "../judge/judge-parts.js";
-import { checkReading, missingLayers } from "../judge/prepare.js";
+import { checkReading, loweredWarning, missingLayers } from "../judge/prepare.js";
 import { checkFiles } from "../judge/selftest.js";
+import type { BuiltEncoder } from "../server/encoders.js";
 import { composeJudges } from "../server/judges.js";
 import { silentObservers } from "../server/observers.js";
 import type { Labelling } from "./labelling.js";
@@ -131,8 +132,13 @@ async function composeOne(
   return registry.judges[0]!;
 }
 
-function viewObservation({ template, maxTokens, truncation }: View, { encoder }: Judge): Observation {
+function viewObservation(view: View, judge: Judge): Observation {
+  const { template, maxTokens, truncation } = view;
+  const { encoder } = judge;
   const values = { template, max_tokens: maxTokens, encoder_max_tokens: encoder.facts.maxTokens, truncation };
   const found = `template ${template}, at most ${maxTokens} of the encoder's ${encoder.facts.maxTokens} tokens`;
-  return observation("view", "ok", { found, values });
+  const lowered = loweredWarning(judge, view);
+  if (lowered === null) return observation("view", "ok", { found, values });
+  const advice = "train with --max-tokens of no more than that, or serve the model with a longer context";
+  return observation("view", "warning", { found: `${found}; ${lowered}`, advice, values });
 }

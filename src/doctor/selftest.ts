@@ -144,7 +144,7 @@ function selftestObservation(
   const values = { prompts, difference: largest.difference, tolerance };
   if (passed) {
     const found = `${prompts} prompts agree within ${tolerance}, largest difference ${small(largest.difference)}`;
-    return observation("selftest", "ok", { found, values });
+    return observation("selftest", "ok", { found: `${found}${nearThreshold(largest.difference)}`, values });
   }
   const advice =
     labels === null
@@ -152,7 +152,17 @@ function selftestObservation(
       : labels.kind === "close" && labels.best?.isConfigured === true
         ? labellingAdvice(labels, checkpoint.encoderName)
         : "see layers";
-  return observation("selftest", "wrong", { found: differenceText(outcome), advice, values });
+  const found = `${differenceText(outcome)}${nearThreshold(largest.difference)}`;
+  return observation("selftest", "wrong", { found, advice, values });
+}
+
+/** From here on a difference may change choices; it comes of another precision, such as bfloat16. */
+const tellingDifference = 1e-3;
+
+/** What a difference means for a router. */
+function nearThreshold(difference: number): string {
+  if (difference < tellingDifference) return "";
+  return `: where p_solve is nearer than ${small(difference)} to the router's threshold, its choice may be another than the checkpoint's makers saw`;
 }
 
 /** For scripts: what would fit. */

@@ -37,6 +37,19 @@ export function prepareView(parts: JudgeParts): View {
   return spaces === "single" ? { ...view, spaces } : view;
 }
 
+/**
+ * What is to be said of a view that reads fewer tokens than its checkpoint was trained with, because its
+ * encoder takes no more; null where there is nothing.
+ */
+export function loweredWarning(
+  { checkpoint, encoder }: Pick<Subject, "checkpoint" | "encoder">,
+  { maxTokens }: View,
+): string | null {
+  const trained = checkpoint.view?.max_tokens ?? 0;
+  if (trained <= encoder.facts.maxTokens || maxTokens < encoder.facts.maxTokens) return null;
+  return `at most ${maxTokens} tokens of a text are read, the checkpoint was trained with ${trained}: encoder ${encoder.id} takes no more`;
+}
+
 /** Names and hashes, as far as both sides give them. */
 function checkIdentity(parts: JudgeParts): void {
   const { checkpoint, encoder, acceptEncoder } = parts;

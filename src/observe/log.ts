@@ -31,6 +31,8 @@ export interface Log {
   /** A judge gives no answers although its encoder runs. */
   judgeSilent(entry: { judge: string; code: string; reason: string }): void;
   judgeAnswers(entry: { judge: string }): void;
+  /** The judge works, but something about it should be known. */
+  judgeWarning(entry: { judge: string; finding: string }): void;
   /** `process`: its number; null if there is only one */
   encoderUp(entry: {
     encoder: string;
@@ -98,6 +100,7 @@ export function createLog(target: LineTarget, level: LogLevel): Log {
     refused: (entry) => log[entry.status >= 500 ? "error" : "info"](snake(entry), "refused"),
     fault: (entry) => log.warn(snake(entry), "fault"),
     judgeSilent: (entry) => now("error", snake(entry), "judge not ready: no answers come out"),
+    judgeWarning: (entry) => now("warn", entry, "judge warning"),
     judgeAnswers: (entry) => now("info", snake(entry), "judge ready: answers come out again"),
     encoderUp: (entry) => now("info", snake(entry), "encoder up"),
     encoderDown: (entry) => now("error", snake(entry), "encoder down"),

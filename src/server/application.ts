@@ -13,7 +13,7 @@ import type { Service } from "../http/service.js";
 import { readRegularFile } from "../input/regular-file.js";
 import type { Protocol } from "../observe/log.js";
 import type { Closing } from "../observe/metrics.js";
-import { clock } from "./judges.js";
+import { clock } from "./compose-judge.js";
 import type { Observers } from "./observers.js";
 import type { Reloader } from "./reload.js";
 

@@ -1,20 +1,15 @@
 // Puts judges together, on encoders that run already or on new ones. Names no concrete adapter.
-import { performance } from "node:perf_hooks";
-import { fitCustomVerdict } from "../answer/custom.js";
 import type { VerdictSettings } from "../answer/verdict-settings.js";
 import { type Checkpoint, loadCheckpoint } from "../checkpoint/load.js";
 import { type Config, usedEncoders } from "../config/config.js";
-import type { EncoderConfig, JudgeConfig } from "../config/schema.js";
+import type { EncoderConfig } from "../config/schema.js";
 import { hashEncoderFolder } from "../encoder/folder.js";
 import { asJudgeError, JudgeError, withoutPaths } from "../errors.js";
 import { abstainReasons } from "../judge/abstention-reasons.js";
-import { createJudge } from "../judge/judge.js";
-import type { Judge, JudgeParts } from "../judge/judge-parts.js";
 import { createProbabilityCache, type ProbabilityCache } from "../judge/probability-cache.js";
 import { createRegistry, type Registry } from "../judge/registry.js";
 import { createSharedRuns } from "../judge/shared-runs.js";
-import type { Log } from "../observe/log.js";
-import type { Envelope } from "../prompt/envelope.js";
+import { clock, composeJudge, logReady, verdictSettings } from "./compose-judge.js";
 import { type BuiltEncoder, type EncoderRuntime, encoderRuntime, observedEncoder } from "./encoders.js";
 import { type LoadLimits, loadStep } from "./load-step.js";
 import type { Observers } from "./observers.js";
@@ -54,8 +49,6 @@ export interface Given {
   /** aborts when nobody wants them any more */
   readonly signal?: AbortSignal | undefined;
 }
-
-export const clock = () => performance.now();
 
 /**
  * Loads the checkpoints and builds judges.
@@ -156,66 +149,4 @@ async function takeOver(
   if (found === undefined) return null;
   const files = await hashEncoderFolder(config.path);
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
-}
-
-function composeJudge(
-  config: JudgeConfig,
-  checkpoint: Checkpoint,
-  parts: Pick<JudgeParts, "encoder" | "sharedRuns" | "cache">,
-  all: Config,
-  log: Log,
-): Judge {
-  const { runtime } = all;
-  return createJudge({
-    ...config,
-    ...parts,
-    checkpoint,
-    output: chooseOutput(config, checkpoint),
-    envelopes: takenOff(all, config, checkpoint),
-    message: config.message ?? checkpoint.message,
-    deadlineMs: runtime.deadlineMs,
-    clock,
-    onFault({ code, message, cause }) {
-      const fault = cause instanceof Error ? cause.name : null;
-      log.fault({ judge: config.id, code, reason: withoutPaths(message), fault });
-    },
-    onHealth(fault) {
-      if (fault === null) log.judgeAnswers({ judge: config.id });
-      else log.judgeSilent({ judge: config.id, code: fault.code, reason: withoutPaths(fault.message) });
-    },
-  });
-}
-
-/** @throws JudgeError `config` where the custom table does not fit the checkpoint */
-function verdictSettings(
-  { id, primaryRule, escalation, custom }: JudgeConfig,
-  { head, costs }: Checkpoint,
-): VerdictSettings {
-  const outputs = { names: head.outputNames, costs };
-  const fitted = custom && fitCustomVerdict(`judges.${id}.custom`, custom, outputs);
-  return { primaryRule, escalation, custom: fitted };
-}
-
-/** What a judge takes off its texts. A checkpoint that does not say was trained on texts as they came. */
-export function takenOff(
-  { envelopes, ownEnvelopes }: Pick<Config, "envelopes" | "ownEnvelopes">,
-  judge: Pick<JudgeConfig, "envelopes">,
-  { view }: Pick<Checkpoint, "view">,
-): readonly Envelope[] {
-  if ((judge.envelopes ?? view?.envelopes ?? "keep") === "keep") return [];
-  return [...envelopes, ...(view?.own_envelopes ?? []), ...ownEnvelopes];
-}
-
-function chooseOutput({ id, output }: JudgeConfig, { head, path }: Checkpoint): string {
-  const names = head.outputNames;
-  if (output === null && names.length === 1) return names[0]!;
-  if (output !== null && names.includes(output)) return output;
-  const found = output === null ? "is missing" : `"${output}" is not an output of checkpoint ${path}`;
-  const known = names.map((name) => `"${name}"`).join(", ");
-  throw new JudgeError("config", { found: `judges.${id}.output ${found}`, remedy: `wanted one of ${known}` });
-}
-
-function logReady({ id, checkpoint, encoder }: Judge, readyMs: number, log: Log): void {
-  const selftestPrompts = checkpoint.selftest?.prompts.length ?? 0;
-  log.judgeReady({ judge: id, checkpoint: checkpoint.hash, encoder: encoder.id, selftestPrompts, readyMs });
 }

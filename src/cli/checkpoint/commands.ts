@@ -2,9 +2,16 @@
 import { type Command, Option } from "commander";
 import { writableFormats } from "../../checkpoint/checkpoint-content.js";
 import { JudgeError } from "../../errors.js";
-import { chatTemplateKwargs, configOf, encoderFlags, withSettings } from "../command-options.js";
+import {
+  acceptEncoder,
+  chatTemplateKwargs,
+  configOf,
+  encoderFlags,
+  withSettings,
+} from "../command-options.js";
 import type { Terminal } from "../terminal.js";
-import type { ConvertOptions } from "./convert.js";
+import type { ConvertCommand } from "./convert.js";
+import type { VerifyOptions } from "./verify.js";
 
 export function addCheckpointCommands(program: Command, terminal: Terminal): void {
   program
@@ -24,18 +31,23 @@ export function addCheckpointCommands(program: Command, terminal: Terminal): voi
       else await inspect(path, { json: options.json === true }, terminal);
     });
 
-  program
-    .command("convert")
-    .description("write a checkpoint in another format")
+  withSettings(program.command("convert").description("write a checkpoint in another format"), encoderFlags)
     .argument("<in>", "folder with router.json, or .pt file")
     .argument("<out>", "folder; NAME.pt for switchyard-0.3.0")
     .addOption(
       new Option("--format <format>", "of the result").choices(writableFormats).default("router-json-2"),
     )
     .option(...chatTemplateKwargs)
-    .action(async (input: string, output: string, options: ConvertOptions) => {
+    .option(
+      "--selftest [file]",
+      "make the selftest anew on --encoder, of these prompts (as in train); without a file, of those it has",
+    )
+    .option("--encoder <folder>", "folder with model.onnx, or a configured encoder; for --selftest")
+    .option(...acceptEncoder)
+    .action(async (input: string, output: string, options: ConvertCommand, command) => {
       const { convert } = await import("./convert.js");
-      await convert(input, output, options, terminal);
+      const config = options.selftest === undefined ? null : configOf(command, terminal);
+      await convert({ input, output, config }, options, terminal);
     });
 
   withSettings(
@@ -43,14 +55,11 @@ export function addCheckpointCommands(program: Command, terminal: Terminal): voi
     encoderFlags,
   )
     .argument("<path>", "folder with router.json, or .pt file")
-    .requiredOption("--encoder <folder>", "folder with model.onnx")
+    .requiredOption("--encoder <folder>", "folder with model.onnx, or a configured encoder")
+    .option(...acceptEncoder)
     .option("--prompts <file>", 'JSON lines with "prompt" and "probabilities"; without it, the selftest')
-    .action(async (checkpoint: string, options: { encoder: string; prompts?: string }, command) => {
+    .action(async (checkpoint: string, options: Omit<VerifyOptions, "checkpoint">, command) => {
       const { verify } = await import("./verify.js");
-      await verify(
-        configOf(command, terminal),
-        { checkpoint, encoder: options.encoder, prompts: options.prompts },
-        terminal,
-      );
+      await verify(configOf(command, terminal), { ...options, checkpoint }, terminal);
     });
 }

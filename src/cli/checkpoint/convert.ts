@@ -1,4 +1,5 @@
-// `convert`: writes a checkpoint of any format in another one. It adds nothing that the source does not say.
+// `convert`: writes a checkpoint of any format in another one. It adds nothing that the source does not say,
+// but a selftest that is asked for.
 import { createHash } from "node:crypto";
 import type { WritableFormat } from "../../checkpoint/checkpoint-content.js";
 import { type Checkpoint, isTorchFile, loadCheckpoint } from "../../checkpoint/load.js";
@@ -6,27 +7,50 @@ import { writeRouterJson1, writeRouterJson2 } from "../../checkpoint/router-json
 import { saveFile, saveFiles } from "../../checkpoint/save.js";
 import { writeSelftest } from "../../checkpoint/selftest.js";
 import { writeSwitchyard } from "../../checkpoint/torch/formats/switchyard-write.js";
+import type { Config } from "../../config/config.js";
 import { JudgeError } from "../../errors.js";
 import type { Terminal } from "../terminal.js";
+import { recordSelftest } from "./record-selftest.js";
 
-export interface ConvertOptions {
+export interface ConvertCommand {
   readonly format: WritableFormat;
   /** absent: those of the source */
   readonly chatTemplateKwargs?: Checkpoint["chatTemplateKwargs"] | undefined;
+  /** a selftest is made anew; a text is the file of its prompts */
+  readonly selftest?: string | true | undefined;
+  readonly encoder?: string | undefined;
+  readonly acceptEncoder?: string | undefined;
+}
+
+export interface Conversion {
+  readonly input: string;
+  /** a folder, or for Switchyard's format a .pt file */
+  readonly output: string;
+  /** null where no encoder is needed */
+  readonly config: Config | null;
 }
 
 /**
- * @param output a folder, or for Switchyard's format a .pt file
- * @throws JudgeError `checkpoint` for a source that cannot be read, or a head that the format cannot hold
+ * @throws JudgeError `checkpoint` for a source that cannot be read, or a head that the format cannot hold;
+ *   `usage` for a selftest without an encoder
  */
 export async function convert(
-  input: string,
-  output: string,
-  { format, chatTemplateKwargs }: ConvertOptions,
+  { input, output, config }: Conversion,
+  { format, chatTemplateKwargs, ...options }: ConvertCommand,
   terminal: Terminal,
 ): Promise<void> {
   const checkpoint = await loadCheckpoint(input);
-  await save({ ...checkpoint, ...(chatTemplateKwargs && { chatTemplateKwargs }) }, output, format);
+  const changed = { ...checkpoint, ...(chatTemplateKwargs && { chatTemplateKwargs }) };
+  const { encoder, acceptEncoder, selftest } = options;
+  if (config !== null && encoder === undefined)
+    throw new JudgeError("usage", {
+      found: "--selftest needs --encoder: a folder with model.onnx, or a configured encoder",
+    });
+  if (config !== null && encoder !== undefined) {
+    const prompts = selftest === true ? undefined : selftest;
+    const request = { checkpoint: input, encoder, acceptEncoder, prompts };
+    await save({ ...changed, selftest: await recordSelftest(config, request, terminal) }, output, format);
+  } else await save(changed, output, format);
   const written = await loadCheckpoint(output);
   terminal.print(
     `${output}: ${written.format}, hash ${written.hash}, ${written.head.outputNames.length} output(s)`,

@@ -6,15 +6,12 @@ import type { Judge } from "../../judge/judge-parts.js";
 import { scoreBatches } from "../../judge/score.js";
 import { readJsonLines } from "../../labels/json-lines.js";
 import { wanted } from "../../labels/json-rows.js";
-import { withCheckpoint } from "../chosen-judges.js";
+import { type CheckpointOnEncoder, withCheckpoint } from "../chosen-judges.js";
 import { printable, type Terminal } from "../terminal.js";
 
-export interface VerifyOptions {
-  readonly checkpoint: string;
-  /** encoder folder */
-  readonly encoder: string;
+export interface VerifyOptions extends CheckpointOnEncoder {
   /** JSON lines with prompt and probabilities; absent: the checkpoint's selftest */
-  readonly prompts: string | undefined;
+  readonly prompts?: string | undefined;
 }
 
 const Row = z.looseObject({

@@ -22,6 +22,7 @@ import { startEncoder } from "../../server/load-step.js";
 import type { FitInput } from "../../train/fit/fit.js";
 import { smallestTraining, usualFolds } from "../../train/fit/folds.js";
 import type { Table } from "../../train/fit/scaler.js";
+import { predictTable } from "../../train/predict.js";
 import { commandRuntime, encoderConfig } from "../chosen-judges.js";
 import { applyCosts, readCosts } from "../labels/costs-file.js";
 import type { Terminal } from "../terminal.js";
@@ -74,7 +75,9 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
     const input: FitInput = { view: tableView, table, outputNames, labels: rows };
     const fitted = await fitCalibrated(input, { ...options, threads: threads * processes }, terminal);
     const { weights, facts, warnings } = fitted;
-    const selftest = makeSelftest(encoder, { weights, table: promptTable, prompts }, terminal);
+    const predicted = predictTable(weights, promptTable);
+    const reference = `prefill-judge ${terminal.version}, at the end of the training`;
+    const selftest = makeSelftest(encoder, { outputNames, prompts, predicted, reference });
     const training = trainingFacts(fitted, options);
     const written = writtenView(view, encoder, { config, input: options });
     const chatTemplateKwargs = view.templateArguments ?? {};
