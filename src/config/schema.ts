@@ -180,7 +180,7 @@ export const EnvelopeTable = z.strictObject({
   end: marker(1).optional().meta({ description: "The marker at its end; only a `message` needs none." }),
 });
 
-export function encoderTable({ base, env }: SchemaParts) {
+function encoderTable({ base, env }: SchemaParts) {
   const folder = (wanted: string) => pathFrom(base, required(wanted));
   const kinds = { onnx: onnxTable(folder("the folder of model.onnx")), vllm: vllmTable({ folder, env }) };
   return z.discriminatedUnion("type", [kinds.onnx, kinds.vllm], {

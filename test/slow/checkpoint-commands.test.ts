@@ -54,6 +54,37 @@ async function calibrated(): Promise<string> {
   return path;
 }
 
+describe("convert --selftest", () => {
+  const tinyEncoder = fixturePath("tiny-encoder");
+
+  test("makes a selftest on the encoder, which verify then passes, and a damaged head does not", () => {
+    const out = newPath();
+    const prompts = join(folder, "prompts.txt");
+    writeFileSync(prompts, "Name a river.\n\nWhat is 7 times 8?\n");
+    assert.match(succeeds("inspect", tiny), /^selftest +none$/m);
+    succeeds("convert", tiny, out, "--selftest", prompts, "--encoder", tinyEncoder);
+    const selftest = JSON.parse(readFileSync(join(out, "selftest.json"), "utf8"));
+    assert.deepEqual(
+      selftest.prompts.map(({ prompt }: { prompt: string }) => prompt),
+      ["Name a river.", "What is 7 times 8?"],
+    );
+    assert.match(selftest.reference, /by convert on cpu$/);
+    assert.match(succeeds("verify", out, "--encoder", tinyEncoder), /^2 rows agree within 0\.0001$/m);
+    // made anew of the prompts that it has
+    const again = newPath();
+    succeeds("convert", out, again, "--selftest", "--encoder", tinyEncoder);
+    assert.deepEqual(JSON.parse(readFileSync(join(again, "selftest.json"), "utf8")), selftest);
+  });
+
+  test("wants an encoder, and prompts", () => {
+    isRefused(["convert", tiny, newPath(), "--selftest"], /--selftest needs --encoder/);
+    isRefused(
+      ["convert", tiny, newPath(), "--selftest", "--encoder", tinyEncoder],
+      /has no selftest to take prompts from; give --selftest a file of prompts/,
+    );
+  });
+});
+
 describe("inspect", () => {
   test("shows costs, calibration and the message that is read", async () => {
     const path = await calibrated();
@@ -184,6 +215,17 @@ describe("verify", () => {
     );
     writeFileSync(join(copy, "selftest.json"), off);
     isRefused(["verify", copy, "--encoder", encoder], /selftest: prompt 1, output gpt-4-1106-preview/);
+  });
+
+  test("an encoder of another name is taken where it is said to be as good", () => {
+    const config = join(folder, "renamed.toml");
+    writeFileSync(config, `[encoders.renamed]\ntype = "onnx"\npath = "${encoder}"\nmodel = "another/name"\n`);
+    const onRenamed = ["verify", minilm, "--config", config, "--encoder", "renamed"];
+    isRefused(
+      onRenamed,
+      /encoder renamed is another\/name; if they are the same model, set accept_encoder =/,
+    );
+    assert.match(succeeds(...onRenamed, "--accept-encoder", "another/name"), /rows agree within/);
   });
 
   test("refuses rows that are none, and a checkpoint without anything to compare with", () => {

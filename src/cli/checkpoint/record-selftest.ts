@@ -14,7 +14,9 @@ export interface RecordOptions extends CheckpointOnEncoder {
   readonly prompts: string | undefined;
 }
 
-/** @throws JudgeError `usage` where there are no prompts; `checkpoint` when checkpoint and encoder do not fit */
+/**
+ * @throws JudgeError `usage` where there are no prompts; `checkpoint` when checkpoint and encoder do not fit
+ */
 export async function recordSelftest(
   config: Config,
   options: RecordOptions,
@@ -33,7 +35,7 @@ export async function recordSelftest(
       if (encoding instanceof JudgeError) throw encoding;
       return [...probabilities(head, encoding.pooled)];
     });
-    const reference = `prefill-judge ${version}, on encoder ${encoder.id}`;
+    const reference = `prefill-judge ${version}, by convert on ${encoder.facts.device}`;
     return makeSelftest(encoder, { outputNames: head.outputNames, prompts, predicted, reference });
   });
 }

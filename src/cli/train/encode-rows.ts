@@ -64,7 +64,7 @@ export async function encodeRows(
 const recordForm = 2;
 
 async function openCaches(
-  { facts }: Encoder,
+  { facts, scope }: Encoder,
   { view, layers, pooling }: WantedFeatures,
   folder: string,
 ): Promise<Map<PooledKey, FeatureCache>> {
@@ -72,8 +72,8 @@ async function openCaches(
   for (const layer of layers) {
     for (const mode of pooling) {
       const name = createHash("sha256")
-        // another runtime's features differ in their last digits, which makes another head
-        .update(JSON.stringify([recordForm, view, layer, mode, facts.runtime ?? null]))
+        // features of another runtime, or of a server with other settings, make another head
+        .update(JSON.stringify([recordForm, view, layer, mode, facts.runtime ?? scope]))
         .digest("hex");
       const file = join(folder, `${facts.hash}-${name.slice(0, 16)}.features`);
       caches.set(pooledKey(layer, mode), await openFeatureCache(file, facts.hiddenSize));

@@ -3,6 +3,7 @@ import { access, constants, stat, statfs } from "node:fs/promises";
 import { asJudgeError, type JudgeError } from "../../errors.js";
 import { faultObservation, type Observation, observation } from "../observation.js";
 import { checkFolder } from "./folder-check.js";
+import { sameUserRemedy } from "./hidden-state-file.js";
 import { findStale } from "./own-files.js";
 
 /** Types of file systems that live in memory, as statfs(2) names them: tmpfs and ramfs. */
@@ -39,7 +40,7 @@ async function rightsObservation(root: string, warning: JudgeError | null): Prom
     await access(root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch {
     const found = `this process may not read, write and delete in it (mode ${values.mode})`;
-    const advice = "run both as the same user, or chmod it to 0770 with a group that has both";
+    const advice = sameUserRemedy;
     return observation("folder-rights", "wrong", { found, advice, values });
   }
   if (warning === null) return observation("folder-rights", "ok", { found: `mode ${values.mode}`, values });

@@ -5,6 +5,7 @@ import { asJudgeError } from "../../errors.js";
 import type { PooledVectors } from "../../features/pooled.js";
 import { faultObservation, type Observation, observation } from "../observation.js";
 import { type Client, createClient } from "./client.js";
+import { sameUserRemedy } from "./hidden-state-file.js";
 import { createHiddenStateReader, type HiddenStates } from "./hidden-states.js";
 import { sampleText } from "./likeness.js";
 import { capturedIndices } from "./load.js";
@@ -148,8 +149,7 @@ function statesObservation(
   const values = { host, milliseconds, layers: pooled.size, hidden_size: hiddenSize, dtype };
   if (leftBehind !== undefined) {
     const found = `${host}: its file cannot be removed (${leftBehind})`;
-    const advice =
-      "run both as the same user, or give the folder a group that has both; files that stay fill the folder";
+    const advice = `${sameUserRemedy}; files that stay fill the folder`;
     return observation("hidden-states", "wrong", { found, advice, values });
   }
   const what = `${pooled.size} layer${pooled.size === 1 ? "" : "s"} of ${hiddenSize} values, ${dtype}`;

@@ -26,6 +26,6 @@ export async function checkFolder(root: string): Promise<JudgeError | null> {
   return new JudgeError("encoder", {
     found:
       "every user of this machine can enter hidden_states_root, and hidden states tell what their texts say",
-    remedy: "chmod it to 0700, or 0770 with a group",
+    remedy: "chmod it to 0700",
   });
 }

@@ -28,6 +28,9 @@ export interface WholeFile {
   read(into: Uint8Array, position: number): Promise<void>;
 }
 
+/** safetensors 0.8.0, which vLLM 0.32 wants, writes 0600, whatever umask and group are. */
+export const sameUserRemedy =
+  "run both as the same user (docker run --user, or runAsUser of both containers): vLLM's files are for their owner alone";
 /** Read at once: header and token ids of most prompts, and all of a small file. */
 const startBytes = 1 << 16;
 /** Between two looks at the file: an eighth of the wait so far, within these bounds. */
@@ -111,10 +114,7 @@ async function openFile(path: string): Promise<FileHandle | null> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
     if (code === "ELOOP") throw fileFault({ found: "is a symbolic link", remedy: connectorRemedy });
-    const remedy =
-      code === "EACCES" || code === "EPERM"
-        ? "run both as the same user, or give the server a umask and the folder a group that let this one read"
-        : null;
+    const remedy = code === "EACCES" || code === "EPERM" ? sameUserRemedy : null;
     throw fileFault({ found: `cannot be opened (${code})`, remedy }, error);
   }
 }

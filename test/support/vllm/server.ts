@@ -16,6 +16,10 @@ export interface VllmServer {
   readonly url: string;
   fault: Fault;
   dtype: Dtype;
+  /** eagle_aux_hidden_state_layer_ids, each below the model's 8 blocks */
+  layers: readonly number[];
+  /** system_fingerprint of its replies; null: none */
+  fingerprint: string | null;
   /** of the requests that came: token ids, and the Authorization header */
   readonly requests: { readonly ids: readonly number[]; readonly authorization: string | undefined }[];
   readonly sockets: ReadonlySet<Socket>;
@@ -32,8 +36,6 @@ export interface VllmServerOptions {
   /** eagle_aux_hidden_state_layer_ids, each below the model's 8 blocks */
   readonly layers: readonly number[];
   readonly port?: number;
-  /** system_fingerprint of its replies, null for none; absent: one of its layers */
-  readonly fingerprint?: string | null;
   /** tokens of prompt and answer; absent: the model's 512 */
   readonly contextLength?: number;
   /** of all requests; absent: none is wanted */
@@ -94,6 +96,8 @@ export async function startVllmServer(options: VllmServerOptions): Promise<VllmS
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     fault: "none",
     dtype: "F32",
+    layers: options.layers,
+    fingerprint: `vllm-test-${options.layers}`,
     requests: [],
     sockets,
     load: { now: 0, most: 0 },
@@ -114,8 +118,8 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { root, outside, layers, contextLength = modelContextLength, apiKey, recorded = [] } = options;
-  const { fingerprint = `vllm-test-${layers}` } = options;
+  const { root, outside, contextLength = modelContextLength, apiKey, recorded = [] } = options;
+  const { layers, fingerprint } = state;
   const send = (status: number, body: object) => {
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(body));
