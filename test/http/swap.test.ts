@@ -132,13 +132,13 @@ test("heads: every answer is right for the hash it names, and the encoder's proc
     let swaps = 0;
     const counts = await underLoad(server, wanted, async () => {
       const end = performance.now() + 4000;
-      for (; performance.now() < end; swaps++) {
+      for (; swaps < 20 || performance.now() < end; swaps++) {
         await server.reload(swaps % 2 === 0 ? one : four);
         await sleep(15);
       }
     });
     context.diagnostic(`${swaps} swaps, answers ${Object.values(counts)}`);
-    assert.ok(swaps >= 20 && Object.values(counts).length === 2);
+    assert.equal(Object.values(counts).length, 2);
     assert.ok(Object.values(counts).every((count) => count >= 20));
     assert.deepEqual(encoderPids(), pids);
   }));
