@@ -17,11 +17,12 @@ export async function runCommand(terminal: Terminal): Promise<number> {
     .version(terminal.version)
     .exitOverride()
     .showSuggestionAfterError();
-  addServeCommands(program, terminal, () => {
+  const onFailure = () => {
     exitCode = 1;
-  });
+  };
+  addServeCommands(program, terminal, onFailure);
   addCheckpointCommands(program, terminal);
-  addLabelCommands(program, terminal);
+  addLabelCommands(program, terminal, onFailure);
   try {
     await program.parseAsync();
     return exitCode;

@@ -47,7 +47,7 @@ export function overEmbedded(content: Table, packageRoot: string): Table {
       ? { ...packaged.encoders, ...overEach(packaged.encoders, encoders, ["path", "model"]) }
       : encoders,
     judges: isTable(judges)
-      ? overEach(packaged.judges, judges, ["checkpoint", "envelopes", "spaces"])
+      ? overEach(packaged.judges, judges, ["checkpoint", "output", "envelopes", "spaces"])
       : judges,
   };
 }

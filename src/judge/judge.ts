@@ -133,7 +133,7 @@ export function createJudge(parts: JudgeParts): Judge {
     const started = clock();
     const judgements: (Judgement | undefined)[] = texts.map(() => undefined);
     const expiresAt = (arrivedMs ?? started) + parts.deadlineMs * texts.length;
-    const leftMs = expiresAt - started;
+    const leftMs = Math.max(0, Math.round(expiresAt - started));
     const late = () => new JudgeError("deadline", { found: `the judge had no result within ${leftMs} ms` });
     try {
       await withTimeout(leftMs, late, signal?.(), (inner) => {

@@ -80,7 +80,7 @@ describe("convert --selftest", () => {
     isRefused(["convert", tiny, newPath(), "--selftest"], /--selftest needs --encoder/);
     isRefused(
       ["convert", tiny, newPath(), "--selftest", "--encoder", tinyEncoder],
-      /has no selftest to take prompts from; give --selftest a file of prompts/,
+      /has no selftest with prompts; give --selftest a file of prompts/,
     );
   });
 });

@@ -256,6 +256,32 @@ describe("calibrate", () => {
     assert.ok(Math.abs(share - 0.5) <= 0.05, `share ${share}`);
   });
 
+  test("refuses a share in percent, and ends in exit code 1 where no threshold reaches the target", () => {
+    const { status, stderr } = calibrate("--target-weak-share", "20");
+    assert.equal(status, 2);
+    assert.match(stderr, /--target-weak-share: found 20, wanted a share of 0 to 1, such as 0\.2 for 20 %/);
+    const unreached = calibrate(
+      "--max-cost",
+      "0",
+      "--strong",
+      "strong",
+      "--costs",
+      write("dear.toml", "weak = 1\nstrong = 2\n"),
+    );
+    assert.equal(unreached.status, 1, unreached.stderr);
+    assert.match(unreached.stdout, /^no threshold reaches the target/);
+  });
+
+  test("warns where no row names a split: rows of the training may be among them", () => {
+    const file = write("no-split.jsonl", rows.map(({ split: _, ...row }) => JSON.stringify(row)).join("\n"));
+    for (const args of [["evaluate"], ["calibrate", "--target-weak-share", "0.5"]]) {
+      const { status, stderr } = run(...args, "--config", config, "--labels", file);
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, /^no row names a split: rows that the judge was trained on are measured, too/m);
+    }
+    assert.doesNotMatch(calibrate("--target-weak-share", "0.5").stderr, /no row names a split/);
+  });
+
   test("gives the threshold of an accuracy of the route", () => {
     const { stdout } = calibrate("--min-accuracy", "1", "--strong", "strong", "--json");
     const choice = JSON.parse(stdout) as { baseThreshold: { value: number }; accuracyOf: string };

@@ -48,8 +48,7 @@ async function promptTexts(
     file === undefined ? (selftest?.prompts ?? []).map(({ prompt }) => prompt) : await readPrompts(file);
   if (texts.length > 0) return texts;
   throw new JudgeError("usage", {
-    found:
-      file === undefined ? `${checkpoint} has no selftest to take prompts from` : `${file} has no prompt`,
+    found: file === undefined ? `${checkpoint} has no selftest with prompts` : `${file} has no prompt`,
     remedy: "give --selftest a file of prompts",
   });
 }

@@ -36,12 +36,15 @@ interface Route {
   readonly strong: string | null;
 }
 
-/** @throws JudgeError `usage` when not exactly one target is given, or labels or costs do not fit */
+/**
+ * @returns whether a threshold reaches the target
+ * @throws JudgeError `usage` when not exactly one target is given, or labels or costs do not fit
+ */
 export async function calibrateCommand(
   config: Config,
   options: CalibrateCommand,
   terminal: Terminal,
-): Promise<void> {
+): Promise<boolean> {
   checkTargets(options);
   const labels = await readLabels(options.labels, await chosenEnvelopes(config, options));
   checkSplits(labels, options, options.labels);
@@ -63,6 +66,7 @@ export async function calibrateCommand(
     );
   });
   terminal.print(options.json ? JSON.stringify(choice, null, 2) : render(choice));
+  return choice.baseThreshold.value !== null;
 }
 
 function checkTargets({ targetWeakShare, minAccuracy, maxCost, costs }: CalibrateCommand): void {
@@ -71,6 +75,16 @@ function checkTargets({ targetWeakShare, minAccuracy, maxCost, costs }: Calibrat
     throw new JudgeError("usage", {
       found: "give one target: --target-weak-share, --min-accuracy or --max-cost",
     });
+  }
+  for (const [option, share] of [
+    ["--target-weak-share", targetWeakShare],
+    ["--min-accuracy", minAccuracy],
+  ] as const) {
+    if (share !== undefined && !(share >= 0 && share <= 1))
+      throw new JudgeError("usage", {
+        found: `${option}: found ${share}`,
+        wanted: "a share of 0 to 1, such as 0.2 for 20 %",
+      });
   }
   if (costs !== undefined && maxCost === undefined) {
     throw new JudgeError("usage", { found: "--costs belongs to --max-cost", remedy: "give both or neither" });

@@ -11,12 +11,16 @@ export interface MeasuredChoice extends SplitChoice {
   readonly dropOverlap?: boolean | undefined;
 }
 
+const withoutSplits =
+  'no row names a split: rows that the judge was trained on are measured, too, where they are among these, and the figures are too good then; there are no floors either; give rows a split ("train", "test")';
+
 /** @throws JudgeError `usage` for rows of the training split, unless they are to be left out */
 export function measuredRows(
   { rows: all }: Pick<Labels, "rows">,
   choice: MeasuredChoice,
   terminal: Terminal,
 ): LabelRow[] {
+  if (all.every(({ split }) => split === null)) terminal.note(withoutSplits);
   const trained = trainedRows(all, choice);
   const rows = all.filter((row) => inEvaluatedSplit(row, choice));
   if (choice.dropOverlap !== true) {

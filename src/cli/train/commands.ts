@@ -8,7 +8,8 @@ import type { Terminal } from "../terminal.js";
 import type { SweepCommand } from "./sweep.js";
 import type { TrainCommand } from "./train.js";
 
-export function addLabelCommands(program: Command, terminal: Terminal): void {
+/** @param onFailure told of a command that ran and did not reach what it was for */
+export function addLabelCommands(program: Command, terminal: Terminal, onFailure: () => void): void {
   program
     .command("labels")
     .description("make label files")
@@ -77,10 +78,11 @@ export function addLabelCommands(program: Command, terminal: Terminal): void {
     .option("--strong <output>", "the strong model in the labels: accuracy is then that of the route")
     .action(async (options: CalibrateCommand, command) => {
       const { calibrateCommand } = await import("../labels/calibrate.js");
-      await calibrateCommand(
+      const isReached = await calibrateCommand(
         configOf(command, terminal),
         { ...options, json: options.json === true },
         terminal,
       );
+      if (!isReached) onFailure();
     });
 }

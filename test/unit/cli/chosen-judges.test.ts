@@ -104,7 +104,11 @@ describe("refused", () => {
 });
 
 test("an encoder is a configured one by its id, else a folder that bears the name it was given", () => {
-  assert.equal(encoderConfig(config, "tiny"), config.encoders[0]);
+  assert.deepEqual(
+    encoderConfig(config, "tiny"),
+    config.encoders.find(({ id }) => id === "tiny"),
+  );
+  assert.equal(encoderConfig(config, "tiny").path, encoder);
   const folder = encoderConfig(config, encoder);
   assert.deepEqual([folder.id, folder.path, folder.model], [encoder, encoder, null]);
 });

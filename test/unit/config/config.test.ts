@@ -197,6 +197,8 @@ test("a table of an embedded judge overrides only what it names", () => {
 test("what is known of an embedded judge's text is not told of another checkpoint under its name", () => {
   const [own] = load('[judges.prefill-judge]\ncheckpoint = "mine"\noutput = "weak"').judges;
   assert.deepEqual([own!.envelopes, own!.spaces, own!.encoder], [null, null, "smollm2"]);
+  const [single] = load('[judges.prefill-judge]\ncheckpoint = "mine"').judges;
+  assert.equal(single!.output, null, "nor is its output");
   const [kept] = load('[judges.prefill-judge]\nenvelopes = "keep"\nspaces = "keep"').judges;
   assert.deepEqual([kept!.envelopes, kept!.spaces], ["keep", "keep"]);
 });
