@@ -61,10 +61,7 @@ for (const format of ["openai_responses", "anthropic_messages"]) {
     test("sends its key in its own way, and learns of a wrong one", async () => {
       writeFileSync(join(keys, "keys"), "sk-seat\n");
       const guarded = await startJudgeServer(`[server]\napi_keys_file = "${join(keys, "keys")}"\n${toml}`);
-      const text = inFormat(routesToml(parseConfig(toml), guarded.url)).replace(
-        "timeout_ms",
-        'api_key_env = "SEAT_KEY"\ntimeout_ms',
-      );
+      const text = inFormat(routesToml(parseConfig(toml), guarded.url)).replace("JUDGE_KEY", "SEAT_KEY");
       try {
         for (const [key, status] of [
           ["sk-seat", 200],

@@ -26,7 +26,7 @@ test("the routes.toml is the one that `routes` prints", () => {
 });
 
 test("the first curl is the one that `serve` prints", () => {
-  assert.ok(docBlocks("sh", readme).some((block) => block.trim() === curlLine(url, "prefill-judge")));
+  assert.ok(docBlocks("sh", readme).some((block) => block.trim() === curlLine(url, "prefill-judge", false)));
 });
 
 test("the route of custom mode is the one that `routes` prints for its table", () => {

@@ -26,6 +26,13 @@ export function checkClient(client: ClientTable, place: string[], config: Config
       remedy: 'write format = "openai_chat"',
     });
   }
+  if (config.server.keys.length > 0 && client.api_key_env === undefined)
+    report({
+      place,
+      found: "this server wants a key, and without one its 401 is the user's error",
+      remedy:
+        'write api_key_env = "JUDGE_KEY", and set that variable in Switchyard\'s process to one of its keys',
+    });
   const { deadlineMs } = config.runtime;
   const advisedMs = deadlineMs + routerMarginMs;
   const remedy = `write timeout_ms = ${advisedMs}`;

@@ -7,6 +7,7 @@ const Client = z.looseObject({
   format: z.string().optional(),
   base_url: z.string().optional(),
   timeout_ms: z.number().optional(),
+  api_key_env: z.string().optional(),
 });
 const Target = z.looseObject({ id: z.string().optional(), llm_client: z.string().optional() });
 /** A route has them in its table `classifier`, or else in its own. */

@@ -6,14 +6,23 @@ import type { JudgeConfig } from "../../config/schema.js";
 /** The router waits so much longer than the deadline of the judge, for transport and a new connection. */
 export const routerMarginMs = 3000;
 
+/** The variable that holds a key of this server's, in Switchyard's process and in the shell of a curl. */
+const keyVariable = "JUDGE_KEY";
+/** A guess: no route has been measured with it. */
+const guessedThreshold = 0.8;
+
 /** A curl that asks the first judge, as one line. */
-export function curlLine(url: string, judge: string): string {
+export function curlLine(url: string, judge: string, hasKeys: boolean): string {
   const body = { model: judge, messages: [{ role: "user", content: "What is the capital of France?" }] };
-  return `curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
+  const key = hasKeys ? ` -H "authorization: Bearer $${keyVariable}"` : "";
+  return `curl -s ${url}/v1/chat/completions -H 'content-type: application/json'${key} -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
 }
 
-/** A whole routes.toml for Switchyard 0.3.0 with the first judge. The lines of the models are examples. */
-export function routesToml({ judges, runtime }: Config, url: string): string {
+/**
+ * A whole routes.toml for Switchyard 0.3.0 with the first judge. The lines of the models are examples.
+ * @param threshold base_threshold; absent: a guess, which the text says
+ */
+export function routesToml({ judges, runtime, server }: Config, url: string, threshold?: number): string {
   const [{ custom }] = judges as readonly [JudgeConfig];
   const groups = custom === null ? ["weak", "strong"] : Object.keys(custom.targets);
   const targets = [
@@ -26,7 +35,7 @@ export function routesToml({ judges, runtime }: Config, url: string): string {
 format = "openai_chat"
 base_url = "${url}/v1"
 timeout_ms = ${runtime.deadlineMs + routerMarginMs}
-
+${server.keys.length === 0 ? "" : `# the variable, in Switchyard's process, that holds one of this server's keys\napi_key_env = "${keyVariable}"\n`}
 # your models: replace base_url and the ids
 [llm_clients.models]
 format = "openai_chat"
@@ -37,16 +46,19 @@ ${targets.join("\n\n")}
 [routes.auto]
 id = "auto"
 type = "llm_classifier"
-${custom === null ? capabilityRoute : customRoute(custom)}
+${custom === null ? capabilityRoute(threshold) : customRoute(custom)}
 `;
 }
 
-const capabilityRoute = `mode = "capability"
+function capabilityRoute(threshold: number | undefined): string {
+  const guess = "# a guess: prefill-judge calibrate measures one for your judge and your models\n";
+  return `mode = "capability"
 classifier_target = "${judgeTarget(0)}"
 strong_target = "strong"
 weak_target = "weak"
-base_threshold = 0.80
+${threshold === undefined ? guess : ""}base_threshold = ${(threshold ?? guessedThreshold).toFixed(threshold === undefined ? 2 : 4)}
 threshold_step = 0.0`;
+}
 
 /** A route of custom mode that accepts the answers of the judge's table. */
 function customRoute(custom: CustomSettings): string {

@@ -5,7 +5,7 @@ import { configFileVariable } from "../../config/schema.js";
 import { JudgeError } from "../../errors.js";
 import { decodeText } from "../../input/decode-text.js";
 import { readRegularFileSync } from "../../input/regular-file.js";
-import { configOf, encoderFlags, withSettings } from "../command-options.js";
+import { configOf, encoderFlags, numberOf, withSettings } from "../command-options.js";
 import { routesToml } from "../routes/routes-text.js";
 import type { Terminal } from "../terminal.js";
 
@@ -47,10 +47,14 @@ export function addServeCommands(program: Command, terminal: Terminal, onWrong: 
   const routes = withSettings(
     program.command("routes").description("print Switchyard's routes.toml for the configuration"),
     routeFlags,
-  ).action((_, command) => {
-    const config = configOf(command, terminal);
-    terminal.print(routesToml(config, baseUrl(config.server.host, config.server.port)));
-  });
+  )
+    .option("--threshold <number>", "base_threshold of the route, as calibrate gives it", numberOf)
+    .action(({ threshold }: { threshold?: number }, command) => {
+      if (threshold !== undefined && !(threshold >= 0 && threshold <= 1))
+        throw new JudgeError("usage", { found: `--threshold: found ${threshold}`, wanted: "0 to 1" });
+      const config = configOf(command, terminal);
+      terminal.print(routesToml(config, baseUrl(config.server.host, config.server.port), threshold));
+    });
 
   withSettings(
     routes.command("check").description("say what is wrong for this judge in a Switchyard file"),

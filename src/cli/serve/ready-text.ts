@@ -20,7 +20,7 @@ judges: ${judges.map(({ id }) => id).join(", ")}
 ${indented(trained.join("\n"))}
 
 Ask it:
-${indented(curlLine(url, judges[0]!.id))}
+${indented(curlLine(url, judges[0]!.id, config.server.keys.length > 0))}
 
 routes.toml for Switchyard:
 ${indented(routesToml(config, url))}

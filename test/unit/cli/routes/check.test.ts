@@ -54,6 +54,23 @@ describe("the file that `prefill-judge routes` prints has nothing to change", ()
     check(configOf(encoder + judge("a") + judge('with "quotes" and \\ü')));
     check(configOf(""));
   });
+  test("with keys, which it names the variable of, and no key", () => {
+    const keyed = { ...config, server: { ...config.server, keys: ["sk-secret"] } };
+    check(keyed);
+    const text = routesToml(keyed, baseUrl("127.0.0.1", 8080));
+    assert.match(text, /\napi_key_env = "JUDGE_KEY"\n/);
+    assert.doesNotMatch(text, /secret/);
+    const without = checkRoutes("routes.toml", good, keyed);
+    assert.deepEqual(
+      without.map(({ severity, message }) => [severity, message.slice(0, 30)]),
+      [["error", "this server wants a key, and w"]],
+    );
+  });
+  test("with a threshold, which is no guess then", () => {
+    const text = routesToml(config, baseUrl("127.0.0.1", 8080), 0.433);
+    assert.match(text, /weak_target = "weak"\nbase_threshold = 0\.4330\n/);
+    assert.deepEqual(checkRoutes("routes.toml", text, config), []);
+  });
   const { server, runtime } = config;
   test("for any port", () => {
     const port = fc.integer({ min: 1, max: 65_535 });
