@@ -50,6 +50,10 @@ describe("train", () => {
     const { status, stderr, stdout } = run(...args("judge", "cache"));
     assert.equal(status, 0, stderr);
     assert.match(stdout, /2 output\(s\) from 180 rows, 5 of 10 members kept/);
+    const few = "weak has 180 labelled rows; below 200 a head mostly learns noise";
+    assert.ok(stderr.includes(few));
+    const { problems } = JSON.parse(run("inspect", path("judge"), "--json").stdout);
+    assert.ok(problems.includes(few), "the checkpoint says it, too");
     const server = await startJudgeServer(
       `[encoders.tiny]\ntype = "onnx"\npath = "${encoder}"\n[judges.mine]\ncheckpoint = "${path("judge")}"\nencoder = "tiny"\noutput = "weak"\n`,
     );

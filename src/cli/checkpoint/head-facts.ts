@@ -39,6 +39,12 @@ export async function headFacts({
   };
 }
 
+/** What the training itself found wrong with the head. */
+export function trainingWarnings({ training }: Pick<Checkpoint, "training">): string[] {
+  const { warnings } = training;
+  return Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === "string") : [];
+}
+
 /** Such as `1065 rows, file of 2026-11-30, AUC out of fold: weak 0.905 [0.885, 0.923]`. */
 export function headFactsText({ rows, fileDate, aucs }: HeadFacts): string {
   const figures = aucs.flatMap(({ output, auc, low, high }) => {

@@ -5,7 +5,7 @@ import { RouterJson2 } from "../../checkpoint/router-json-2.js";
 import { rawSizeOf } from "../../head/weights.js";
 import { keepsOrder } from "../../train/fit/platt.js";
 import { printable, type Terminal } from "../terminal.js";
-import { type HeadFacts, headFacts, headFactsText } from "./head-facts.js";
+import { type HeadFacts, headFacts, headFactsText, trainingWarnings } from "./head-facts.js";
 
 /** @throws JudgeError `checkpoint` for a checkpoint that cannot be read */
 export async function inspect(path: string, options: { json: boolean }, terminal: Terminal): Promise<void> {
@@ -68,9 +68,8 @@ function problemsOf({ head, selftest, encoderFiles, view, training }: Checkpoint
     const calibration = head.calibration[output];
     return calibration != null && !keepsOrder(calibration);
   });
-  const { warnings } = training;
   return [
-    ...(Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === "string") : []),
+    ...trainingWarnings({ training }),
     ...upsideDown.map(
       (name) =>
         `${name}: its calibration has no positive slope and turns the judge upside down; train it again`,

@@ -1,7 +1,7 @@
 // What `serve` prints when it is ready: what to ask, and what to paste into a router's file.
 import type { Config } from "../../config/config.js";
 import type { Judge } from "../../judge/judge-parts.js";
-import { headFacts, headFactsText } from "../checkpoint/head-facts.js";
+import { headFacts, headFactsText, trainingWarnings } from "../checkpoint/head-facts.js";
 import { curlLine, routesToml } from "../routes/routes-text.js";
 import { printable } from "../terminal.js";
 
@@ -11,8 +11,11 @@ export async function readyText(config: Config, judges: readonly Judge[], url: s
       async ({ id, checkpoint }) => `${id}: ${printable(headFactsText(await headFacts(checkpoint)))}`,
     ),
   );
-  const notices = judges.flatMap(({ id, checkpoint: { notice } }) =>
-    notice === null ? [] : [`${id}: ${notice}`],
+  const notices = judges.flatMap(({ id, checkpoint }) =>
+    [
+      ...trainingWarnings(checkpoint).map(printable),
+      ...(checkpoint.notice === null ? [] : [checkpoint.notice]),
+    ].map((notice) => `${id}: ${notice}`),
   );
   return `
 prefill-judge is ready on ${url}

@@ -52,7 +52,7 @@ const usualPcaSizes = [50, 100, 150, 200, 300];
 /** @throws JudgeError `usage` for labels, layers or sizes that nothing can be learned from */
 export async function sweepCommand(config: Config, options: SweepCommand, terminal: Terminal): Promise<void> {
   const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
-  const rows = trainingRows(labels, options, terminal);
+  const { rows } = trainingRows(labels, options, terminal);
   const encoder = composeEncoder(encoderConfig(config, options.encoder), commandRuntime(config));
   const { grid, caches } = await encodeGrid(encoder, rows, { config, options, terminal });
   const input = { rows, outputNames: labels.outputNames, hiddenSize: encoder.facts.hiddenSize };

@@ -32,23 +32,29 @@ export interface TrainInput {
   readonly cache: string;
 }
 
+export interface TrainingRows {
+  readonly rows: readonly LabelRow[];
+  /** what makes a poor judge of them; the terminal has been told */
+  readonly warnings: readonly string[];
+}
+
 /**
- * The rows to learn from; what makes a poor judge of them is told to the terminal.
+ * The rows to learn from.
  * @throws JudgeError `usage` for labels that nothing can be learned from
  */
 export function trainingRows(
   { outputNames, rows: all, ignoredFields }: Labels,
   { labels: file, trainSplit }: TrainInput,
   terminal: Terminal,
-): readonly LabelRow[] {
+): TrainingRows {
   const rows = chooseRows(all, trainSplit, file);
   const counts = countLabels(rows, outputNames);
+  const warnings: string[] = [];
   for (const problem of labelProblems(counts)) {
     if ("rows" in problem) {
       const what = problem.kind === "few_rows" ? "labelled rows" : "rows of its rarer class";
-      terminal.note(
-        `${problem.output} has ${problem.rows} ${what}; below ${problem.wanted} a head mostly learns noise`,
-      );
+      const { output, rows: count, wanted } = problem;
+      warnings.push(`${output} has ${count} ${what}; below ${wanted} a head mostly learns noise`);
     } else {
       const what = problem.kind === "no_labels" ? "has no labels" : "has labels of one class only";
       throw new JudgeError("usage", {
@@ -57,6 +63,7 @@ export function trainingRows(
       });
     }
   }
+  for (const warning of warnings) terminal.note(warning);
   for (const count of counts) {
     const expected = expectedInterval(count);
     if (expected === null) continue;
@@ -68,7 +75,7 @@ export function trainingRows(
   for (const note of answerNotes(counts)) terminal.note(note);
   if (ignoredFields.length > 0)
     terminal.note(`${file}: nothing reads ${ignoredFields.map((field) => quoted(field)).join(", ")}`);
-  return rows;
+  return { rows, warnings };
 }
 
 /** What is taken off the prompts before they are learned from. */

@@ -55,7 +55,7 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
   await tryOut(options.out);
   const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const { outputNames } = labels;
-  const rows = trainingRows(labels, options, terminal);
+  const { rows, warnings: rowWarnings } = trainingRows(labels, options, terminal);
   checkRows(options, rows.length);
   const costsFile = options.costs === undefined ? null : await readCosts(options.costs);
   const texts = rows.map(({ text }) => text);
@@ -78,7 +78,7 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
     const predicted = predictTable(weights, promptTable);
     const reference = `prefill-judge ${terminal.version}, at the end of the training`;
     const selftest = makeSelftest(encoder, { outputNames, prompts, predicted, reference });
-    const training = trainingFacts(fitted, options);
+    const training = trainingFacts(fitted, options, [...rowWarnings, ...warnings]);
     const written = writtenView(view, encoder, { config, input: options });
     const chatTemplateKwargs = view.templateArguments ?? {};
     await save(options, { encoder, view: written, chatTemplateKwargs, weights, costs, selftest, training });
@@ -168,7 +168,7 @@ async function save(
   await saveFiles(out, { ...files, "selftest.json": writeSelftest(selftest) }, staleFiles);
 }
 
-function trainingFacts({ facts, aucOutOfFold, warnings }: Fitted, options: TrainCommand) {
+function trainingFacts({ facts, aucOutOfFold }: Fitted, options: TrainCommand, warnings: readonly string[]) {
   const { rows, validationRows, explainedVarianceRatio, members } = facts;
   return {
     rows,

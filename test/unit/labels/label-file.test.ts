@@ -25,7 +25,7 @@ describe("the rows of a training", () => {
   const chosen = (splits: (string | null)[], trainSplit?: string) => {
     const view = { truncation: "middle", spaces: "keep", envelopes: "keep" } as const;
     const input = { labels: "l.jsonl", encoder: "e", trainSplit, cache: "c", ...view };
-    return trainingRows(labelsOf(...splits), input, terminal).map(({ split }) => split);
+    return trainingRows(labelsOf(...splits), input, terminal).rows.map(({ split }) => split);
   };
 
   test("are those of split train, or of the one that is named; all where no row names one", () => {
