@@ -78,6 +78,8 @@ export interface Log {
   /** Every web page may use the server. */
   openToPages(): void;
   reloaded(entry: { judges: Readonly<Record<string, string>> }): void;
+  /** Settings have changed that only a new start takes. */
+  settingsIgnored(entry: { settings: readonly string[] }): void;
   reloadFailed(entry: { reason: string }): void;
   closing(entry: { signal: string }): void;
 }
@@ -120,6 +122,7 @@ export function createLog(target: LineTarget, level: LogLevel): Log {
       now("warn", snake(entry), "the limit on open files is below max_connections; raise it (ulimit -n)"),
     openToPages: () => now("warn", {}, 'any web page may use this server: cors_origins holds "*"'),
     reloaded: (entry) => now("info", entry, "reloaded"),
+    settingsIgnored: (entry) => now("warn", entry, "changed settings that only a new start takes"),
     reloadFailed: (entry) => now("error", entry, "reload failed; the judges in service stay"),
     closing: (entry) => now("info", snake(entry), "closing"),
   };

@@ -9,6 +9,7 @@ import type { LineTarget } from "../observe/line-file.js";
 import { createLog, type Log } from "../observe/log.js";
 import { createMetrics } from "../observe/metrics.js";
 import { composeApp, readCruxSentences } from "./application.js";
+import { ignoredChanges } from "./ignored-settings.js";
 import { composeJudges, type Judges } from "./judges.js";
 import { createReloader, type Reloader } from "./reload.js";
 import { watch } from "./watch.js";
@@ -76,8 +77,11 @@ export async function startServer(
   const observers = { log, metrics: createMetrics() };
   const sentences = await readCruxSentences(effects.packageRoot);
   const cache = createProbabilityCache(config.runtime.cacheBytes);
-  const compose = (next: Config, running: Judges["encoders"], signal?: AbortSignal) =>
-    composeJudges(next, observers, { running, cache, signal });
+  const compose = (next: Config, running: Judges["encoders"], signal?: AbortSignal) => {
+    const ignored = ignoredChanges(config, next);
+    if (ignored.length > 0) log.settingsIgnored({ settings: ignored });
+    return composeJudges(next, observers, { running, cache, signal });
+  };
   const { watch: watched } = effects;
   const paths = () => watchedFiles(readConfig, watched?.configFile);
   const first = watched === undefined ? "" : await stampOf(await paths());
