@@ -40,7 +40,9 @@ export async function examineJudge(
     ];
   }
   const encoderFiles = async () => built?.encoder.facts.files ?? hashEncoderFolder(encoderConfig.path);
-  const findings = [checkpointObservation(checkpoint), await filesObservation(checkpoint, encoderFiles)];
+  const files =
+    otherModel(judge, encoderConfig, checkpoint) ?? (await filesObservation(checkpoint, encoderFiles));
+  const findings = [checkpointObservation(checkpoint), files];
   if (built === null) {
     return [...findings, ...skipped(onEncoder, `encoder ${encoderConfig.id} does not run`)];
   }
@@ -80,6 +82,16 @@ function checkpointObservation({ format, hash, head, path }: Checkpoint): Observ
   const outputs = head.outputNames;
   const found = `${format}, ${hash}, ${outputs.length} output${outputs.length === 1 ? "" : "s"}`;
   return observation("checkpoint", "ok", { found, values: { path, format, hash, outputs } });
+}
+
+/** Of another model nothing is damaged: `view` says what to do. null where it is the one, or has no name. */
+function otherModel(
+  { acceptEncoder }: JudgeConfig,
+  { model }: EncoderConfig,
+  { encoderName }: Checkpoint,
+): Observation | null {
+  if (model === null || model === encoderName || model === acceptEncoder) return null;
+  return observation("files", "skipped", { found: `the encoder is ${model}, not ${encoderName}` });
 }
 
 /** Of checkpoint and encoder, as far as the checkpoint says which it was made with. */

@@ -55,7 +55,7 @@ function checkIdentity(parts: JudgeParts): void {
   const { checkpoint, encoder, acceptEncoder } = parts;
   const { modelName, facts } = encoder;
   if (modelName !== null && modelName !== checkpoint.encoderName && modelName !== acceptEncoder) {
-    const remedy = `if they are the same model, set accept_encoder = "${modelName}"`;
+    const remedy = `name that encoder, or if they are the same model, set accept_encoder = "${modelName}"`;
     throw misfit(parts, `was trained on ${checkpoint.encoderName}`, `is ${modelName}`, remedy);
   }
   for (const [name, hash] of Object.entries(checkpoint.encoderFiles)) {

@@ -223,7 +223,7 @@ describe("verify", () => {
     const onRenamed = ["verify", minilm, "--config", config, "--encoder", "renamed"];
     isRefused(
       onRenamed,
-      /encoder renamed is another\/name; if they are the same model, set accept_encoder =/,
+      /encoder renamed is another\/name; name that encoder, or if they are the same model, set accept_encoder =/,
     );
     assert.match(succeeds(...onRenamed, "--accept-encoder", "another/name"), /rows agree within/);
   });

@@ -453,6 +453,22 @@ describe("judges on encoders of this machine", () => {
     );
   });
 
+  test("an encoder of another model: the advice is about it, not about its files", async () => {
+    const config = join(folder, "other-model.toml");
+    const own = packagePath("checkpoints/minilm-l6");
+    writeFileSync(
+      config,
+      `[encoders.tiny]\ntype = "onnx"\npath = "${fixturePath("tiny-encoder")}"\nmodel = "org/tiny"\n[judges.own]\ncheckpoint = "${own}"\nencoder = "tiny"\noutput = "gpt-4-1106-preview"\n`,
+    );
+    const { code, output } = await run(["doctor", "--config", config]);
+    assert.equal(code, 1);
+    assert.match(
+      output,
+      /skipped files the encoder is org\/tiny, not \S+MiniLM-L6-v2 wrong view .* → name that encoder, or if they/,
+    );
+    assert.doesNotMatch(output, /SHA-256/);
+  });
+
   test("more threads than processors are a warning", async () => {
     const { code, output } = await run(["doctor", "--judge", "prefill-judge-fast", "--threads", "64"]);
     assert.equal(code, 0);
