@@ -150,7 +150,7 @@ describe("a judge on a vLLM server", () => {
     assert.equal(code, 1);
     assert.match(
       output,
-      /wrong server 127\.0\.0\.1:1: connection refused \(ECONNREFUSED\) → start the server/,
+      /wrong server 127\.0\.0\.1:1: cannot be asked: connection refused \(ECONNREFUSED\) → start the server/,
     );
     assert.match(output, /warning folder-rights every user .* \(mode 0755\) → chmod it to 0700/);
     assert.match(output, /ok checkpoint .* skipped layers encoder far does not run skipped selftest/);
@@ -206,7 +206,7 @@ describe("a judge on a vLLM server", () => {
     try {
       const url = `"${server.url.replace(/\/v1$/, "")}"`;
       const { output } = await onServer({ settings: { base_url: url } });
-      assert.match(output, /wrong server \S+: has no \/models under base_url \(404\) → end base_url with/);
+      assert.match(output, /wrong server \S+: has no such path under base_url \(404\) → end base_url with/);
     } finally {
       await server.close();
     }
@@ -393,6 +393,7 @@ test("--json has a stable shape, with figures for scripts", async () => {
     "stale-files": "ok",
     server: "ok",
     "hidden-states": "ok",
+    "server-tokens": "ok",
     model: "ok",
     checkpoint: "ok",
     files: "warning",

@@ -7,7 +7,11 @@ import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InferenceSession, Tensor } from "onnxruntime-node";
+import { readTokenizerFolder } from "../../../src/encoder/folder.js";
 import { emptyPast } from "../../../src/encoder/onnx/child/prefix.js";
+import { loadTokenizer } from "../../../src/encoder/tokenizer/load.js";
+import { tokenizeAll } from "../../../src/encoder/tokenizer/tokenize-all.js";
+import { JudgeError } from "../../../src/errors.js";
 import { fixturePath, readJson, tinyRows } from "../fixtures.js";
 import { type Dtype, type Fault, fileOf, hiddenSize, leaveFile } from "./files.js";
 
@@ -133,9 +137,14 @@ async function answer(
   if (request.url === "/v1/models") {
     return void response.end(JSON.stringify({ data: [{ id: "tiny", max_model_len: contextLength }] }));
   }
-  if (request.url !== "/v1/completions") return send(404, { detail: "Not Found" });
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
+  if (request.url === "/tokenize") {
+    const { prompt } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { prompt: string };
+    const tokens = await tokenize(prompt);
+    return send(200, { count: tokens.length, max_model_len: contextLength, tokens });
+  }
+  if (request.url !== "/v1/completions") return send(404, { detail: "Not Found" });
   const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { model: string; prompt: number[] };
   const ids = body.prompt;
   state.requests.push({ ids, authorization: request.headers.authorization });
@@ -186,6 +195,15 @@ async function answer(
   response.setHeader("content-type", "application/json");
   response.end(JSON.stringify(reply));
   if (!early) await leaveFile(path, bytes, fault, outside);
+}
+
+/** The model's own ids of a text, special tokens included. */
+async function tokenize(prompt: string): Promise<readonly number[]> {
+  const { tokenizer } = await readTokenizerFolder(fixturePath("tiny-encoder"));
+  const view = { template: "none", maxTokens: modelContextLength, truncation: "right" } as const;
+  const [tokens] = tokenizeAll(await loadTokenizer(tokenizer), [prompt], view);
+  if (tokens instanceof JudgeError) throw tokens;
+  return tokens!.ids;
 }
 
 /** [tokens, layers, hidden], row-major */
