@@ -100,11 +100,11 @@ export function workOf(text: string): Work {
   };
 }
 
-/** Waits until `condition` holds; fails when it does not within two seconds. */
+/** Waits until `condition` holds; fails when it does not within ten. */
 export async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 2000;
+  const deadline = performance.now() + 10_000;
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error("what was waited for did not happen within 2 s");
+    if (performance.now() > deadline) throw new Error("what was waited for did not happen within 10 s");
     await wait(2);
   }
 }

@@ -135,7 +135,7 @@ export function openFileCount(): number {
   return links.filter((target) => target.startsWith("/")).length;
 }
 
-export async function until(condition: () => boolean, what: string, timeoutMs = 2000): Promise<void> {
+export async function until(condition: () => boolean, what: string, timeoutMs = 10_000): Promise<void> {
   const endsAt = performance.now() + timeoutMs;
   while (!condition()) {
     assert.ok(performance.now() < endsAt, `not in time: ${what}`);
