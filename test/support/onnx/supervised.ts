@@ -14,7 +14,7 @@ import { createSupervisor } from "../../../src/encoder/onnx/supervisor.js";
 export type Mode = "ready" | "frail" | "exits" | "refuses" | "silent" | "missing" | "throws" | "starved";
 
 /** Fails when `promise` has not settled after `limitMs`: a test that hangs says nothing. */
-export async function inTime<T>(promise: Promise<T>, limitMs = 3000): Promise<T> {
+export async function inTime<T>(promise: Promise<T>, limitMs = 10_000): Promise<T> {
   const controller = new AbortController();
   const late = wait(limitMs, undefined, { signal: controller.signal }).then(() => {
     throw new Error(`nothing happened within ${limitMs} ms`);
@@ -100,7 +100,7 @@ export function workOf(text: string): Work {
   };
 }
 
-/** Waits until `condition` holds; fails when it does not within ten. */
+/** Waits until `condition` holds; fails when it does not within ten seconds. */
 export async function until(condition: () => boolean): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!condition()) {
