@@ -45,7 +45,7 @@ for (const onFailure of ["abstain", "error"] as const) {
     let registry: { -readonly [K in keyof Registry]: Registry[K] };
     before(async () => {
       printed = methods.map((method) => mock.method(console, method, () => {}));
-      server = await startJudgeServer(table(onFailure), { "--log-level": "debug" });
+      server = await startJudgeServer(table(onFailure), { "--log-level": "debug", "--deadline-ms": "20000" });
       registry = server.judges.registry as Registry;
     });
     after(async () => {
