@@ -37,8 +37,9 @@ that. Name it with \`--config FILE\` or in \`PREFILL_JUDGE_CONFIG\`.
 - A table of an embedded judge or encoder overrides only what it names. \`[judges]\` says which judges there are: with it, an
   embedded judge is served only where the file has a table of its name.
 - An unknown key, a wrong value and a missing file stop the start with one line that says what to do.
-- \`SIGHUP\`, \`POST /admin/reload\` and \`serve --watch\` read the file again. They load judges and encoders anew. All other settings
-  need a new start.
+- \`SIGHUP\`, \`POST /admin/reload\` and \`serve --watch\` read the file again, and [swap judges](operations.md#swap-judges-without-touching-clients).
+  A reload takes \`default_judge\`, \`[judges]\`, \`[encoders]\`, \`[[envelopes]]\` and all of \`[runtime]\` but \`on_failure\` and \`cache_bytes\`.
+  These two, \`[server]\` with its keys, \`[log]\`, flags and environment variables need a new start.
 - \`PREFILL_JUDGE_API_KEYS\` and \`PREFILL_JUDGE_ADMIN_KEY\` hold keys. No flag and no key of the file does.
 `;
 
