@@ -6,11 +6,16 @@ const settingOf: Readonly<Record<string, string>> = { keys: "api_keys_file", adm
 
 /** Those that are others by now, as they stand in the file, such as `server.port`. */
 export function ignoredChanges(started: Config, now: Config): string[] {
-  return (["server", "log"] as const).flatMap((table) => {
-    const [before, after] = [started[table], now[table]].map((settings) => Object.entries(settings));
-    const isOther = (place: number) => JSON.stringify(before![place]) !== JSON.stringify(after![place]);
-    return after!.flatMap(([name], place) =>
-      isOther(place) ? [`${table}.${settingOf[name] ?? snake(name)}`] : [],
+  const [before, after] = [started, now].map(({ server, log, runtime: { onFailure, cacheBytes } }) => ({
+    ...{ server, log },
+    runtime: { onFailure, cacheBytes },
+  }));
+  return (["server", "log", "runtime"] as const).flatMap((table) => {
+    const known = new Map(
+      Object.entries(before![table]).map(([name, value]) => [name, JSON.stringify(value)]),
+    );
+    return Object.entries(after![table]).flatMap(([name, value]) =>
+      known.get(name) === JSON.stringify(value) ? [] : [`${table}.${settingOf[name] ?? snake(name)}`],
     );
   });
 }
