@@ -384,6 +384,10 @@ describe("labels import routellm", () => {
       const { status, stdout, stderr } = run("labels", "import", "routellm", clone, output);
       assert.equal(status, 0, stderr);
       assert.match(stdout, /24 rows from 3 files, 1 duplicates left out\ngsm8k: strong solved 0\.0 %/);
+      assert.match(
+        stderr,
+        /^the rows have no split, and the embedded judges were trained on a part of RouteLLM's records, [^\n]*\n$/,
+      );
       const imported = readFileSync(output, "utf8")
         .trim()
         .split("\n")

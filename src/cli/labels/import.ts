@@ -26,6 +26,9 @@ export async function importRoutellmCommand(
       `${group}: ${model} solved ${share} % where another model solved over 30 %: recorded wrongly, its labels are null`,
     );
   }
+  terminal.note(
+    "the rows have no split, and the embedded judges were trained on a part of RouteLLM's records, on which they look too good: measure them on other rows; for a judge of your own, give every row a split, train or test",
+  );
 }
 
 /** Where the records lie in a clone, in this year's and in earlier ones, or in their folder alone. */
