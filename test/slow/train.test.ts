@@ -146,6 +146,16 @@ describe("train", () => {
     assert.ok(first.meanCost!.value! > 1 && first.meanCost!.value! <= 10);
   });
 
+  test("says that it replaces a checkpoint, and leaves it whole until then", () => {
+    const before = readFileSync(join(path("judge"), "router.json"));
+    const note = `${path("judge")} holds a checkpoint, which is replaced at the end of this training\n`;
+    const failed = run(...args("judge", "cache", ["--pca", "30"]));
+    assert.equal(failed.status, 2);
+    assert.ok(failed.stderr.startsWith(note), failed.stderr);
+    assert.deepEqual(readFileSync(join(path("judge"), "router.json")), before);
+    assert.ok(!run(...args("new", "cache")).stderr.includes("replaced"));
+  });
+
   test("refuses a place that the judge cannot be saved at, before anything is encoded", () => {
     mkdirSync(path("site"));
     writeFileSync(path("site/notice.txt"), "of somebody else");

@@ -1,6 +1,8 @@
 // `train`: labelled prompts → a judge. Features by the encoder, a head by the recipe of llm-router,
 // calibrated on out-of-fold predictions, written as router.json format 2 with a selftest.
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { CheckpointContent } from "../../checkpoint/checkpoint-content.js";
 import { isTorchFile } from "../../checkpoint/load.js";
 import type { RouterJson2, TrainedView } from "../../checkpoint/router-json-2.js";
@@ -52,7 +54,7 @@ export interface TrainCommand extends TrainInput {
 
 /** @throws JudgeError `usage` for labels that nothing can be learned from */
 export async function trainCommand(config: Config, options: TrainCommand, terminal: Terminal): Promise<void> {
-  await tryOut(options.out);
+  await tryOut(options.out, terminal);
   const labels = await readLabels(options.labels, trainingEnvelopes(config, options));
   const { outputNames } = labels;
   const { rows, warnings: rowWarnings } = trainingRows(labels, options, terminal);
@@ -92,7 +94,7 @@ export async function trainCommand(config: Config, options: TrainCommand, termin
 }
 
 /** @throws JudgeError `usage` for a place that the checkpoint could not be saved at */
-async function tryOut(out: string): Promise<void> {
+async function tryOut(out: string, terminal: Terminal): Promise<void> {
   if (isTorchFile(out))
     throw new JudgeError("usage", {
       found: `--out ${out}: a judge is a folder`,
@@ -100,6 +102,9 @@ async function tryOut(out: string): Promise<void> {
     });
   await refuseForeign(out, [...checkpointFiles, ...staleFiles]);
   await trySaving(out);
+  // of no checkpoint it would have been refused
+  if (existsSync(join(out, "router.json")))
+    terminal.note(`${out} holds a checkpoint, which is replaced at the end of this training`);
 }
 
 const checkpointFiles = ["router.json", "router.safetensors", "selftest.json"];
