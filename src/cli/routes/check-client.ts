@@ -26,7 +26,7 @@ export function checkClient(client: ClientTable, place: string[], config: Config
       remedy: 'write format = "openai_chat"',
     });
   }
-  if (config.server.keys.length > 0 && client.api_key_env === undefined)
+  if (config.server.keys.length > 0 && !sendsKey(client))
     report({
       place,
       found: "this server wants a key, and without one its 401 is the user's error",
@@ -47,6 +47,19 @@ export function checkClient(client: ClientTable, place: string[], config: Config
     const found = `a judge that hangs keeps the user waiting ${timeoutMs / 1000} s`;
     report({ severity: "warning", place: at, found, remedy });
   }
+}
+
+/** Whether Switchyard sends a key: its own, its user's, or one in a header. */
+function sendsKey({
+  api_key_env: variable,
+  forward_auth: forwards,
+  extra_headers: headers = {},
+}: ClientTable) {
+  return (
+    variable !== undefined ||
+    forwards === true ||
+    Object.keys(headers).some((name) => name.toLowerCase() === "x-api-key")
+  );
 }
 
 function checkAddress(

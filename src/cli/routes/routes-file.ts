@@ -8,6 +8,8 @@ const Client = z.looseObject({
   base_url: z.string().optional(),
   timeout_ms: z.number().optional(),
   api_key_env: z.string().optional(),
+  forward_auth: z.boolean().optional(),
+  extra_headers: z.record(z.string(), z.unknown()).optional(),
 });
 const Target = z.looseObject({ id: z.string().optional(), llm_client: z.string().optional() });
 /** A route has them in its table `classifier`, or else in its own. */

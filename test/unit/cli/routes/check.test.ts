@@ -60,6 +60,11 @@ describe("the file that `prefill-judge routes` prints has nothing to change", ()
     const text = routesToml(keyed, baseUrl("127.0.0.1", 8080));
     assert.match(text, /\napi_key_env = "JUDGE_KEY"\n/);
     assert.doesNotMatch(text, /secret/);
+    for (const other of ["forward_auth = true", 'extra_headers = { X-Api-Key = "k" }'])
+      assert.deepEqual(
+        checkRoutes("routes.toml", text.replace('api_key_env = "JUDGE_KEY"', other), keyed),
+        [],
+      );
     const without = checkRoutes("routes.toml", good, keyed);
     assert.deepEqual(
       without.map(({ severity, message }) => [severity, message.slice(0, 30)]),
