@@ -1,6 +1,7 @@
 // The command line: its commands, and the exit code of the one that was run.
 import { Command, CommanderError } from "commander";
 import { addCheckpointCommands } from "./checkpoint/commands.js";
+import { addEncoderCommands } from "./encoder/commands.js";
 import { addServeCommands } from "./serve/commands.js";
 import type { Terminal } from "./terminal.js";
 import { addLabelCommands } from "./train/commands.js";
@@ -22,6 +23,7 @@ export async function runCommand(terminal: Terminal): Promise<number> {
   };
   addServeCommands(program, terminal, onFailure);
   addCheckpointCommands(program, terminal);
+  addEncoderCommands(program, terminal);
   addLabelCommands(program, terminal, onFailure);
   try {
     await program.parseAsync();

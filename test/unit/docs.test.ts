@@ -103,7 +103,8 @@ test("the commands of the pages are commands of the program, with options that i
       .replace(/\s+#.*$/, "")
       .split(/\s+/)
       .slice(2);
-    const deep = words[0] === "labels" ? 3 : words[0] === "routes" && words[1] === "check" ? 2 : 1;
+    const isSecond = words[0] === "encoder" || (words[0] === "routes" && words[1] === "check");
+    const deep = words[0] === "labels" ? 3 : isSecond ? 2 : 1;
     const command = words.slice(0, deep).join(" ");
     if (!help.has(command)) help.set(command, helpOf(command.split(" ")));
     for (const option of words.filter((word) => word.startsWith("--")))

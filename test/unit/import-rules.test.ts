@@ -25,6 +25,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
   server: /^(?!cli\/|main\.ts$|doctor\/|train\/|evaluate\/|labels\/)/,
   doctor: /^(?!cli\/|main\.ts$|http\/|train\/|evaluate\/|labels\/|encoder\/(onnx|vllm)\/)/,
   labels: /^(errors\.ts$|(input|prompt)\/)/,
+  prepare: /^(errors\.ts$|input\/|encoder\/external-data\.ts$)/,
   evaluate: /^(errors\.ts$|(answer|labels)\/|train\/numeric\/)/,
   train: /^((errors)\.ts$|(features|head|wasm|checkpoint|labels|evaluate|input)\/|encoder\/encoder\.ts$)/,
   cli: /^(?!encoder\/(onnx|vllm)\/|main\.ts$|http\/)/,
@@ -40,12 +41,13 @@ const packages: Readonly<Record<string, RegExp>> = {
   hono: /^http\//,
   "jsonc-parser": /^http\/body\/body\.ts$/,
   "lru-cache": /^(judge\/probability-cache|answer\/schema-check)\.ts$/,
-  "onnxruntime-node": /^encoder\/onnx\/child\/(session|contract|prefix|padding)\.ts$/,
+  "onnxruntime-node": /^encoder\/onnx\/child\/(session|contract|prefix|padding|extra-inputs)\.ts$/,
+  protobufjs: /^prepare\/onnx-proto\.ts$/,
   pino: /^observe\/log\.ts$/,
   "pino-pretty": /^observe\/log\.ts$/,
   "prom-client": /^observe\/metrics\.ts$/,
   "smol-toml": /^(config\/sources|cli\/(routes\/routes|labels\/costs)-file)\.ts$/,
-  zod: /^(config\/[a-z-]+|input\/settings-table|encoder\/(onnx|vllm)\/settings|checkpoint\/(router-json(-2)?|selftest|parse-json-part)|cli\/[a-z-/]+|encoder\/(tokenizer\/bert-letters|folder|vllm\/(client|reply))|http\/[a-z-/]+|labels\/[a-z-]+|prompt\/message-list|evaluate\/[a-z-]+|answer\/(crux|answer-schema))\.ts$/,
+  zod: /^(config\/[a-z-]+|input\/settings-table|encoder\/(onnx|vllm)\/settings|checkpoint\/(router-json(-2)?|selftest|parse-json-part)|cli\/[a-z-/]+|encoder\/(tokenizer\/bert-letters|folder|vllm\/(client|reply))|http\/[a-z-/]+|labels\/[a-z-]+|prepare\/model-folder|prompt\/message-list|evaluate\/[a-z-]+|answer\/(crux|answer-schema))\.ts$/,
 };
 const pure =
   /^(prompt|features|wasm|head)\/|^answer\/(?!schema-)|^checkpoint\/(?!load|save)|^encoder\/tokenizer\/(bert-letters|truncate)\.ts$/;

@@ -1,11 +1,12 @@
 // What a model file must take and give, by its own description and by the shape of its outputs.
 import type { InferenceSession } from "onnxruntime-node";
 import { type ErrorText, JudgeError } from "../../../errors.js";
+import { extraInputs } from "./extra-inputs.js";
 import { layerOf } from "./hidden-states.js";
 
 /** What to do about a model that does not keep it. */
 export const contractAdvice =
-  "export it with inputs input_ids, attention_mask [batch, sequence] (int64) and optionally past_key_values.N.key|value (float32), outputs hidden_states.N [batch, sequence, hidden] (float32) and optionally present.N.key|value [batch, heads, past + sequence, size] (float32), batch and sequence of any size";
+  "export it with inputs input_ids, attention_mask [batch, sequence] (int64) and optionally position_ids, token_type_ids (int64), past_key_values.N.key|value (float32), outputs hidden_states.N [batch, sequence, hidden] (float32) and optionally present.N.key|value [batch, heads, past + sequence, size] (float32), batch and sequence of any size";
 
 /**
  * The hidden states that a model gives, and their size.
@@ -38,8 +39,8 @@ export function checkShape(name: string, shape: readonly number[], wanted: reado
 function checkInput(input: InferenceSession.ValueMetadata): void {
   const { name } = input;
   const isPast = /^past_key_values\.\d+\.(key|value)$/.test(name);
-  if (!isPast && name !== "input_ids" && name !== "attention_mask")
-    throw refusal({ found: `has an input ${name}` });
+  const isKnown = ["input_ids", "attention_mask", ...extraInputs].includes(name);
+  if (!isPast && !isKnown) throw refusal({ found: `has an input ${name}` });
   const type = isPast ? "float32" : "int64";
   if (!input.isTensor || input.type !== type)
     throw refusal({

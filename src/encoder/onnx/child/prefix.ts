@@ -3,6 +3,7 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { type PooledKey, pooledKey } from "../../../features/pooled.js";
 import { createPooler, type Pooler, type PoolingMode, poolingModes } from "../../../features/pooling.js";
 import { checkShape } from "./contract.js";
+import { feedExtra } from "./extra-inputs.js";
 import { outputName } from "./hidden-states.js";
 
 export interface Prefix {
@@ -29,10 +30,12 @@ export function createPrefixes(session: InferenceSession): Prefixes | null {
 
   async function run(ids: readonly number[], layers: readonly number[]): Promise<Prefix> {
     const shape = [1, ids.length];
+    const mask = new Tensor("int64", new BigInt64Array(ids.length).fill(1n), shape);
     const feeds: Record<string, Tensor> = {
       input_ids: new Tensor("int64", BigInt64Array.from(ids, BigInt), shape),
-      attention_mask: new Tensor("int64", new BigInt64Array(ids.length).fill(1n), shape),
+      attention_mask: mask,
       ...emptyPast(session, 1),
+      ...feedExtra(session.inputNames, mask, ids.length),
     };
     const outputs = await session.run(feeds, [...layers.map(outputName), ...pastInputs.map(presentOf)]);
     for (const layer of layers) {

@@ -7,6 +7,7 @@ import { JudgeError } from "../../../errors.js";
 import { type PooledKey, pooledKey, type WantedFeatures } from "../../../features/pooled.js";
 import { createPooler } from "../../../features/pooling.js";
 import { checkShape, contractAdvice, readContract } from "./contract.js";
+import { feedExtra } from "./extra-inputs.js";
 import { outputName } from "./hidden-states.js";
 import { type Padding, padBatch } from "./padding.js";
 import { createPrefixes, emptyPast } from "./prefix.js";
@@ -86,6 +87,7 @@ export async function loadSession(
         input_ids: inputIds,
         attention_mask: attentionMask,
         ...(prefix?.past(batch.length) ?? emptyPast(session, batch.length)),
+        ...feedExtra(session.inputNames, attentionMask, sequence),
       };
       const outputs = await session.run(feeds, wanted.layers.map(outputName));
       const pooled = batch.map(() => new Map<PooledKey, Float32Array>());
@@ -109,10 +111,12 @@ export async function loadSession(
       const sequence = Object.keys(past).length > 0 ? 1 : tokens;
       // some models give padding no position
       const ids = new BigInt64Array(sequence).fill(padId === 0 ? 1n : 0n);
+      const mask = new Tensor("int64", new BigInt64Array(tokens).fill(1n), [1, tokens]);
       const feeds: Record<string, Tensor> = {
         input_ids: new Tensor("int64", ids, [1, sequence]),
-        attention_mask: new Tensor("int64", new BigInt64Array(tokens).fill(1n), [1, tokens]),
+        attention_mask: mask,
         ...past,
+        ...feedExtra(session.inputNames, mask, sequence),
       };
       try {
         const outputs = await session.run(feeds, [outputName(layers.at(-1)!)]);
