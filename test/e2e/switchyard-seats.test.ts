@@ -60,8 +60,12 @@ for (const format of ["openai_responses", "anthropic_messages"]) {
 
     test("sends its key in its own way, and learns of a wrong one", async () => {
       writeFileSync(join(keys, "keys"), "sk-seat\n");
-      const guarded = await startJudgeServer(`[server]\napi_keys_file = "${join(keys, "keys")}"\n${toml}`);
-      const text = inFormat(routesToml(parseConfig(toml), guarded.url)).replace("JUDGE_KEY", "SEAT_KEY");
+      const guardedToml = `[server]\napi_keys_file = "${join(keys, "keys")}"\n${toml}`;
+      const guarded = await startJudgeServer(guardedToml);
+      const text = inFormat(routesToml(parseConfig(guardedToml), guarded.url)).replace(
+        "JUDGE_KEY",
+        "SEAT_KEY",
+      );
       try {
         for (const [key, status] of [
           ["sk-seat", 200],

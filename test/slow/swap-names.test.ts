@@ -48,7 +48,11 @@ test("a judge that is gone is unknown, its names too, and the others stay", asyn
     assert.equal((await fetch(`${server.url}/v1/models/${name}`)).status, 404);
   }
   assert.equal(await answers("one"), "one");
-  assert.deepEqual(await (await fetch(`${server.url}/ready`)).json(), { ready: true, judges: { one: true }, reasons: {} });
+  assert.deepEqual(await (await fetch(`${server.url}/ready`)).json(), {
+    ready: true,
+    judges: { one: true },
+    reasons: {},
+  });
 });
 
 test("a judge that is renamed is found by its new name, and by the old one where that is an alias", async () => {
