@@ -146,7 +146,8 @@ async function takeOver(
 ): Promise<BuiltEncoder | null> {
   const wanted = JSON.stringify([config, runtime]);
   const found = running.find((built) => JSON.stringify([built.config, built.runtime]) === wanted);
-  if (found === undefined) return null;
+  // servers that are down may come back as others that are meant: a new start decides, not what was proved
+  if (found === undefined || (config.type === "vllm" && !found.encoder.up)) return null;
   const files = await hashEncoderFolder(config.path);
   return JSON.stringify(files) === JSON.stringify(found.encoder.facts.files) ? found : null;
 }

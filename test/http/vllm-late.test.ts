@@ -52,6 +52,10 @@ test("a judge waits for a vLLM server that is not there yet, says why, and the o
     const told = () => server.logLines.map((line) => JSON.parse(line) as Record<string, string>);
     const [fault] = told().filter(({ msg, judge }) => msg === "fault" && judge === "far");
     assert.ok(fault!.reason!.startsWith(reason));
+    await assert.rejects(server.reload(configOf(vllm.url, folders.root)), {
+      message: /^encoder far: the vLLM server cannot be asked: connection refused/,
+    });
+    assert.equal(await abstained(server, "tiny"), null, "the judges in service stay");
     // the reason is the present one
     const port = Number(new URL(vllm.url).port);
     const locked = await startVllmServer({ ...folders, layers, port, apiKey: "key" });

@@ -1,4 +1,5 @@
 // Whether two servers give the same hidden states.
+import { createHash } from "node:crypto";
 import type { PooledVectors } from "../../features/pooled.js";
 
 /** Read by every server, to be compared: some tokens, so that a mean is one. */
@@ -18,6 +19,13 @@ export function isAlike(first: PooledVectors, second: PooledVectors): boolean {
     const difference = median(vector.map((value, index) => Math.abs(value - other[index]!)));
     return difference <= admittedDifference * median(vector.map(Math.abs));
   });
+}
+
+/** Of these very values, as hex digits. */
+export function hashOfVectors(vectors: PooledVectors): string {
+  const hash = createHash("sha256");
+  for (const [key, vector] of vectors) hash.update(key).update(vector);
+  return hash.digest("hex").slice(0, 16);
 }
 
 function median(values: Float32Array): number {

@@ -6,7 +6,7 @@ import type { PooledVectors, WantedFeatures } from "../../features/pooled.js";
 import type { Proof, ProofSource } from "../encoder.js";
 import type { Client } from "./client.js";
 import type { HiddenStates } from "./hidden-states.js";
-import { isAlike } from "./likeness.js";
+import { hashOfVectors, isAlike } from "./likeness.js";
 import type { Outcome } from "./prefill.js";
 import type { VllmServer } from "./server.js";
 import { replyLate, serverChanged } from "./server-faults.js";
@@ -34,6 +34,8 @@ export interface Reference {
   readonly states: HiddenStates;
   /** tokens that it takes; null where it does not say */
   readonly contextLength: number | null;
+  /** of its hidden states for the sample */
+  readonly hash: string;
 }
 
 export interface Proofs {
@@ -106,7 +108,7 @@ export function createProofs(parts: ProofParts): Proofs {
         await run(proof, client, fingerprint).catch((error) => {
           throw asJudgeError(error).within("a judge's proof of the vLLM server");
         });
-      reference ??= { states, contextLength };
+      reference ??= { states, contextLength, hash: hashOfVectors(states.pooled) };
       return fingerprint;
     },
     async check(server) {
@@ -118,6 +120,7 @@ export function createProofs(parts: ProofParts): Proofs {
       const serving = servers.filter(({ isServing }) => isServing);
       if (serving.length === 0)
         throw servers[0]!.fault ?? new JudgeError("encoder_down", { found: "no vLLM server serves" });
+      // one that is being proved runs it at the end of its proof
       proofs.add(proof);
       const outcomes = await Promise.all(
         serving.map(async (server) => {

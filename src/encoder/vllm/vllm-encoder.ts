@@ -151,7 +151,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
       return facts;
     },
     get scope() {
-      return `${facts?.hash} ${servers.fingerprints}`;
+      return `${facts?.hash} ${servers.fingerprints} ${proofs.reference?.hash}`;
     },
     async start() {
       const onError = (code: string) => warn(`hidden-state files cannot be removed (${code})`);
@@ -171,10 +171,7 @@ export function createVllmEncoder(parts: VllmEncoderParts): Encoder {
         onError: (code) => warn(`stale hidden-state files cannot be removed (${code})`),
       });
     },
-    async admit(proof: Proof) {
-      await Promise.all(list.map(({ looking }) => looking));
-      return await proofs.admit(proof, list);
-    },
+    admit: (proof: Proof) => proofs.admit(proof, list),
     async encode(given, options) {
       options.signal?.throwIfAborted();
       if (facts === undefined || isClosed) throw closed();
