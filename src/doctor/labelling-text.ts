@@ -18,7 +18,7 @@ export function labellingAdvice(
     case "several":
       return `several readings of the rows fit, first ${settings}: compare with the server's eagle_aux_hidden_state_layer_ids`;
     case "close":
-      return `${best?.isConfigured ? "the rows are named right" : "best is"} (${settings}: difference ${difference}, the next best ${nextDifference?.toPrecision(2)}): the same model at another precision? Train, or make the selftest, on this server`;
+      return `${best?.isConfigured ? "the rows are named right" : "best is"} (${settings}: difference ${difference}, the next best ${nextDifference?.toPrecision(2)}): the same model at another precision? Train, or make the selftest, on this server (convert --selftest)`;
     case "neighbours":
       return `no reading of the captured rows fits: let the server capture the neighbours too, eagle_aux_hidden_state_layer_ids and captured_layers = ${list(capture)}, and run prefill-judge doctor again`;
     case "none":

@@ -146,18 +146,19 @@ function selftestObservation(
     const found = `${prompts} prompts agree within ${tolerance}, largest difference ${small(largest.difference)}`;
     return observation("selftest", "ok", { found: `${found}${nearThreshold(largest.difference)}`, values });
   }
+  const isPrecision = labels?.kind === "close" && labels.best?.isConfigured === true;
   const advice =
     labels === null
       ? "a weight of head or encoder is damaged: restore the original files"
-      : labels.kind === "close" && labels.best?.isConfigured === true
+      : isPrecision
         ? labellingAdvice(labels, checkpoint.encoderName)
         : "see layers";
-  const found = `${differenceText(outcome)}${nearThreshold(largest.difference)}`;
+  const found = `${differenceText(outcome)}${isPrecision ? nearThreshold(largest.difference) : ""}`;
   return observation("selftest", "wrong", { found, advice, values });
 }
 
 /** From here on a difference may change choices; it comes of another precision, such as bfloat16. */
-const tellingDifference = 1e-3;
+const tellingDifference = 1e-4;
 
 /** What a difference means for a router. */
 function nearThreshold(difference: number): string {

@@ -359,6 +359,10 @@ describe("captured layers", () => {
     const { code, output } = await onServer({ dtype: "BF16" });
     assert.equal(code, 1);
     assert.match(output, /ok layers .* wrong selftest .* → the rows are named right .* another precision\?/);
+    assert.match(
+      output,
+      /where p_solve is nearer than \S+ to the router's threshold, its choice may be another/,
+    );
   });
 
   test("fewer than configured are counted", async () => {

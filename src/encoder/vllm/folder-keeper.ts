@@ -24,7 +24,7 @@ export interface FolderKeeper extends Pick<AbandonedFiles, "add"> {
 
 const intervalMs = 500;
 /** At the end, for files that are being written. */
-const lastCall = { looks: 5, pauseMs: 100 };
+const lastCall = { looks: 3, pauseMs: 100 };
 
 export function startFolderKeeper({ root, onBytes, onError }: KeeperParts): FolderKeeper {
   const abandoned = createAbandonedFiles(root, onError);

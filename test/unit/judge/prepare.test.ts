@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { type Checkpoint, loadCheckpoint } from "../../../src/checkpoint/load.js";
 import type { Linear, Member } from "../../../src/head/weights.js";
 import type { JudgeParts } from "../../../src/judge/judge-parts.js";
-import { checkLayers, prepareView } from "../../../src/judge/prepare.js";
+import { checkLayers, loweredWarning, prepareView } from "../../../src/judge/prepare.js";
 import { runSelftest } from "../../../src/judge/selftest.js";
 import { fixturePath, tinyRows } from "../../support/fixtures.js";
 import { refusal, rejection } from "../../support/refusal.js";
@@ -34,6 +34,22 @@ test("a view has the encoder's template, and the limit that was asked for or the
     maxTokens: 40,
     truncation: "right",
   });
+});
+
+test("a checkpoint that was trained with more tokens than the encoder takes is warned of", () => {
+  const view = { template: null, template_sha256: null, truncation: null };
+  const trained = (tokens: number) => ({ ...checkpoint, view: { ...view, max_tokens: tokens } });
+  const warning = (tokens: number, maxTokens: number | null = null) => {
+    const given = parts({ checkpoint: trained(tokens), maxTokens });
+    return loweredWarning(given, prepareView(given));
+  };
+  assert.equal(
+    warning(513),
+    `at most 512 tokens of a text are read, the checkpoint was trained with 513: encoder ${encoder.id} takes no more`,
+  );
+  assert.equal(warning(512), null);
+  // the user's own choice
+  assert.equal(warning(513, 100), null);
 });
 
 test("runs of spaces are read as one where the judge or else its checkpoint says so", () => {
